@@ -1,0 +1,41 @@
+# Every target sets up what it needs; `make demo` and `make test` work on a fresh clone.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+
+# Real data beside the repository is used when it is there and the user named none.
+ifeq ($(origin BITFOLD_DATA), undefined)
+ifneq ($(wildcard ../shared/data/README.md),)
+export BITFOLD_DATA := $(abspath ../shared/data)
+endif
+endif
+
+.PHONY: demo test bench lint paper clean
+
+# Made anew only when the dependencies change: a second `make test` starts at once.
+$(STAMP): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bitfold needs Python 3.11 or newer; try make PYTHON=python3.12")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+demo: $(STAMP)
+	$(BIN)/bitfold demo --out out/demo.html
+
+test: lint
+	$(BIN)/python -m pytest
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks
+
+paper: $(STAMP)
+	$(BIN)/python -m pytest -m paper -s -v tests/paper
+
+clean:
+	rm -rf $(VENV) out build dist

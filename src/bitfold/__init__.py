@@ -1,0 +1,55 @@
+"""bitfold: short binary codes that keep the shape of the manifold your vectors lie on.
+
+>>> import bitfold as bf
+>>> from sklearn.datasets import load_digits
+>>> X = load_digits().data
+>>> hasher = bf.IMH(n_bits=64, random_state=0).fit(X)
+>>> codes = hasher.encode(X)
+>>> codes.packed.shape
+(1797, 8)
+"""
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING, Any
+
+from bitfold._version import __version__
+
+if TYPE_CHECKING:
+    from bitfold.base_set import KMeansBase, KMediansBase, RandomBase
+    from bitfold.codes import Codes
+    from bitfold.hashers import IMH, SupervisedIMH, load
+
+__all__ = [
+    "IMH",
+    "Codes",
+    "KMeansBase",
+    "KMediansBase",
+    "RandomBase",
+    "SupervisedIMH",
+    "__version__",
+    "load",
+]
+
+# Where each name lives. They come on first use: scikit-learn, faiss and numba together take
+# seconds to import, and `import bitfold` should not.
+_HOMES = {
+    "Codes": "bitfold.codes",
+    "IMH": "bitfold.hashers",
+    "KMeansBase": "bitfold.base_set",
+    "KMediansBase": "bitfold.base_set",
+    "RandomBase": "bitfold.base_set",
+    "SupervisedIMH": "bitfold.hashers",
+    "load": "bitfold.hashers",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'bitfold' has no attribute {name!r}.")
+    value = getattr(_import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

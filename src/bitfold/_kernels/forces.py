@@ -1,0 +1,112 @@
+"""Forces between base points in the embedding: what the sgemms of the descent leave to do.
+
+The repulsion of m points is two matrix products, Y Yᵀ and (weights) Y, with one pass over the
+weights between them; the attraction runs along the sparse affinities.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float32]
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def cauchy(products: FloatArray, sq_norms: FloatArray, first: int, sums: FloatArray) -> float:
+    """Turn inner products into squared Student weights, in place.
+
+    ``products[i, j]`` = y_i·y_j becomes w² with w = 1 / (1 + |y_i - y_j|²), 0 on the diagonal;
+    ``sums`` receives each row's sum; the sum of w is returned.
+    """
+    total = 0.0
+    for i in range(products.shape[0]):
+        row = products[i]
+        offset = np.float32(1) + sq_norms[first + i]
+        mass = np.float32(0)
+        square_mass = np.float32(0)
+        for j in range(row.shape[0]):
+            w = np.float32(1) / (offset + sq_norms[j] - np.float32(2) * row[j])
+            mass += w
+            row[j] = w * w
+            square_mass += w * w
+        own = row[first + i]
+        row[first + i] = 0
+        sums[i] = square_mass - own
+        total += mass - math.sqrt(own)
+    return total
+
+
+@njit(nogil=True, cache=True)
+def exponents(products: FloatArray, sq_norms: FloatArray, first: int) -> None:
+    """Turn inner products into -|y_i - y_j|², in place; the diagonal's exponential will be 0."""
+    for i in range(products.shape[0]):
+        row = products[i]
+        offset = sq_norms[first + i]
+        for j in range(row.shape[0]):
+            row[j] = min(np.float32(2) * row[j] - offset - sq_norms[j], np.float32(0))
+        row[first + i] = -np.inf
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def attraction(
+    Y: FloatArray,
+    indptr: NDArray[np.int32],
+    indices: NDArray[np.int32],
+    values: FloatArray,
+    student: bool,
+    out: FloatArray,
+) -> float:
+    """Sum p_ij w_ij (y_i - y_j) along the affinities of all points, into ``out``.
+
+    w is the Student weight, or 1 for the Gaussian methods. Returns Σ p_ij log(1 / w_ij), or
+    Σ p_ij |y_i - y_j|²: the attractive part of the objective.
+    """
+    cost = 0.0
+    n_components = Y.shape[1]
+    for i in range(out.shape[0]):
+        y = Y[i]
+        force = out[i]
+        force[:] = 0
+        for e in range(indptr[i], indptr[i + 1]):
+            other = Y[indices[e]]
+            distance = np.float32(0)
+            for c in range(n_components):
+                distance += (y[c] - other[c]) * (y[c] - other[c])
+            pull = values[e]
+            if student:
+                pull /= np.float32(1) + distance
+                cost += values[e] * math.log1p(distance)
+            else:
+                cost += values[e] * distance
+            for c in range(n_components):
+                force[c] += pull * (y[c] - other[c])
+    return cost
+
+
+@njit(nogil=True, cache=True)
+def step(
+    Y: FloatArray,
+    gradient: FloatArray,
+    velocity: FloatArray,
+    gains: FloatArray,
+    momentum: float,
+    learning_rate: float,
+) -> None:
+    """One step of gradient descent with momentum and a gain per coordinate (delta-bar-delta)."""
+    m, n_components = Y.shape
+    for i in range(m):
+        for c in range(n_components):
+            agree = (gradient[i, c] > 0) == (velocity[i, c] > 0)
+            gain = gains[i, c] * np.float32(0.8) if agree else gains[i, c] + np.float32(0.2)
+            gain = max(gain, np.float32(0.01))
+            gains[i, c] = gain
+            v = (
+                np.float32(momentum) * velocity[i, c]
+                - np.float32(learning_rate) * gain * gradient[i, c]
+            )
+            velocity[i, c] = v
+            Y[i, c] += v

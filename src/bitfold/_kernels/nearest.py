@@ -1,0 +1,211 @@
+"""Nearest base points of a row, and their weighted mean: a function of that row alone.
+
+A matrix product gives approximate scores whose last bits depend on the batch it was part of. So it
+only proposes: all base points that could be among the k nearest, within the product's worst
+rounding error, are measured again directly, in one fixed order. What comes out is the same
+whether a row arrives alone or among millions.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float32]
+
+_LOOSE = {"reassoc", "contract", "nsz"}
+"""Sums may be vectorised, but infinity and NaN keep their meaning."""
+
+_LANES = 32
+"""Columns looked at side by side: four vector registers' worth."""
+
+_MOST = 64
+"""Candidates a row may have; one with more near-ties looks at all base points."""
+
+
+@njit(nogil=True, cache=True, fastmath=_LOOSE)
+def _sq_distance(x: FloatArray, b: FloatArray) -> float:
+    """|x - b|² in double precision, so that even the farthest point stays finite."""
+    total = 0.0
+    for c in range(x.shape[0]):
+        difference = x[c] - b[c]
+        total += np.float64(difference) * np.float64(difference)
+    return total
+
+
+@njit(nogil=True, cache=True)
+def _insert(
+    distances: NDArray[np.float64],
+    indices: NDArray[np.int32],
+    filled: int,
+    distance: float,
+    index: int,
+) -> int:
+    """Insert into a list sorted by (distance, index) that holds at most its own length."""
+    place = filled
+    while place > 0 and (
+        distances[place - 1] > distance
+        or (distances[place - 1] == distance and indices[place - 1] > index)
+    ):
+        if place < len(distances):
+            distances[place] = distances[place - 1]
+            indices[place] = indices[place - 1]
+        place -= 1
+    if place < len(distances):
+        distances[place] = distance
+        indices[place] = index
+    return min(filled + 1, len(distances))
+
+
+@njit(nogil=True, cache=True, fastmath=_LOOSE)
+def _bound(scores: FloatArray, sq_norms: FloatArray, k: int, lows: FloatArray) -> float:
+    """Turn products into |b|² - 2 x·b in place; return a bound on the k-th smallest.
+
+    The columns are dealt out to lanes; k lanes have their smallest score below the k-th smallest
+    of the lanes' minima, so k scores do.
+    """
+    m = scores.shape[0]
+    lows[:] = np.finfo(np.float32).max
+    whole = m - m % _LANES
+    for first in range(0, whole, _LANES):
+        for lane in range(_LANES):
+            score = sq_norms[first + lane] - np.float32(2) * scores[first + lane]
+            scores[first + lane] = score
+            lows[lane] = min(lows[lane], score)
+    for lane in range(m - whole):
+        score = sq_norms[whole + lane] - np.float32(2) * scores[whole + lane]
+        scores[whole + lane] = score
+        lows[lane] = min(lows[lane], score)
+    return _kth(lows, _LANES, k)
+
+
+@njit(nogil=True, cache=True)
+def _kth(values: FloatArray, filled: int, k: int) -> float:
+    """Sort the k smallest of the first ``filled`` values to the front; return the last of them."""
+    for place in range(k):
+        smallest = place
+        for other in range(place + 1, filled):
+            if values[other] < values[smallest]:
+                smallest = other
+        values[place], values[smallest] = values[smallest], values[place]
+    return values[k - 1]
+
+
+@njit(nogil=True, cache=True)
+def _propose(
+    scores: FloatArray,
+    sq_norms: FloatArray,
+    k: int,
+    slack: float,
+    lows: FloatArray,
+    candidates: NDArray[np.int32],
+) -> int:
+    """List every base point whose score is within ``slack`` of the k-th; -1 if they are many."""
+    limit = np.float32(_bound(scores, sq_norms, k, lows) + slack)
+    count = 0
+    for j in range(scores.shape[0]):
+        if scores[j] <= limit:
+            if count == _MOST:
+                return -1
+            candidates[count] = j
+            count += 1
+    if count < k:  # scores that overflowed
+        return -1
+    if count > k:
+        count = _tighten(scores, k, slack, candidates, count)
+    return count
+
+
+@njit(nogil=True, cache=True)
+def _tighten(
+    scores: FloatArray, k: int, slack: float, candidates: NDArray[np.int32], count: int
+) -> int:
+    """Keep the candidates within ``slack`` of the k-th best of them."""
+    values = np.empty(_MOST, np.float32)
+    for c in range(count):
+        values[c] = scores[candidates[c]]
+    limit = np.float32(_kth(values, count, k) + slack)
+    kept = 0
+    for c in range(count):
+        if scores[candidates[c]] <= limit:
+            candidates[kept] = candidates[c]
+            kept += 1
+    return kept
+
+
+@njit(nogil=True, cache=True)
+def nearest(
+    rows: FloatArray,
+    products: FloatArray,
+    base: FloatArray,
+    sq_norms: FloatArray,
+    indices: NDArray[np.int32],
+    sq_distances: NDArray[np.float64],
+) -> None:
+    """Find the k nearest base points of each row, nearest first, ties by index.
+
+    ``products[i, j]`` = x_i·b_j comes from the matrix product, and is overwritten; k is the width
+    of ``indices``.
+    """
+    m, n_features = base.shape
+    k = indices.shape[1]
+    lows = np.empty(_LANES, np.float32)
+    candidates = np.empty(_MOST, np.int32)
+    largest = math.sqrt(np.float64(sq_norms.max()))
+    # Worst case of a float32 inner product of this length (Higham, Sec. 3.1), doubled by the
+    # factor of the score and again for the two scores compared, plus their own rounding.
+    unit = 4 * 2.0**-24 * (n_features + 4)
+    for i in range(rows.shape[0]):
+        x = rows[i]
+        count = -1
+        if k < _LANES:
+            slack = unit * largest * (math.sqrt(_sq_length(x)) + largest)
+            count = _propose(products[i], sq_norms, k, slack, lows, candidates)
+        filled = 0
+        if count < 0:
+            for j in range(m):
+                filled = _insert(sq_distances[i], indices[i], filled, _sq_distance(x, base[j]), j)
+        else:
+            for c in range(count):
+                j = candidates[c]
+                filled = _insert(sq_distances[i], indices[i], filled, _sq_distance(x, base[j]), j)
+
+
+@njit(nogil=True, cache=True, fastmath=_LOOSE)
+def _sq_length(x: FloatArray) -> float:
+    total = 0.0
+    for c in range(x.shape[0]):
+        total += np.float64(x[c]) * np.float64(x[c])
+    return total
+
+
+@njit(nogil=True, cache=True)
+def weighted_mean(
+    indices: NDArray[np.int32],
+    sq_distances: NDArray[np.float64],
+    sq_bandwidth: float,
+    embedding: FloatArray,
+    out: FloatArray,
+) -> None:
+    """Eq. (7) for each row: the mean of its base points' embeddings, weighted by a Gaussian.
+
+    Distances are taken relative to the nearest one, which cancels in the quotient and keeps the
+    largest weight at 1: a point far from everything still has a mean.
+    """
+    n_components = embedding.shape[1]
+    for i in range(indices.shape[0]):
+        row = out[i]
+        row[:] = 0
+        total = np.float32(0)
+        for e in range(indices.shape[1]):
+            excess = sq_distances[i, e] - sq_distances[i, 0]
+            weight = np.float32(math.exp(-excess / sq_bandwidth))
+            total += weight
+            y = embedding[indices[i, e]]
+            for c in range(n_components):
+                row[c] += weight * y[c]
+        for c in range(n_components):
+            row[c] /= total

@@ -1,0 +1,127 @@
+"""Rows: the user's vectors, read block by block as centred float32.
+
+Everything downstream works on float32 relative to one reference point. Centring keeps
+|x|² - 2 x·b + |b|² from cancelling when the data lie far from the origin, and because the
+reference is itself a float32 vector, the same value arrives as the same float32 whether it was
+stored as uint8, float32 or float64.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitfold import _checks
+
+FloatArray = NDArray[np.float32]
+
+BLOCK_BYTES = 8 << 20
+"""What one block of float32 may weigh: it stays in the last-level cache."""
+
+
+class Block(NamedTuple):
+    """A run of rows, converted."""
+
+    start: int
+    values: FloatArray
+
+
+def block_length(width: int) -> int:
+    """How many rows of ``width`` float32 make one block."""
+    return int(np.clip(BLOCK_BYTES // (4 * max(width, 1)), 64, 4096))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A matrix seen as float32 rows relative to ``centre``; nothing is copied whole."""
+
+    matrix: NDArray[Any]
+    centre: FloatArray
+    owner: str
+
+    @classmethod
+    def centred(cls, matrix: NDArray[Any], owner: str) -> Rows:
+        """Centre on the mean, found in one pass that also proves every value finite."""
+        rows = cls(matrix, np.zeros(matrix.shape[1], np.float32), owner)
+        total = np.zeros(matrix.shape[1])
+        for _, values in rows.blocks():
+            total += values.sum(axis=0, dtype=np.float64)
+        return cls(matrix, (total / len(matrix)).astype(np.float32), owner)
+
+    def __len__(self) -> int:
+        return len(self.matrix)
+
+    @property
+    def n_features(self) -> int:
+        """Width of a row."""
+        return int(self.matrix.shape[1])
+
+    def block(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
+        """Rows [start, stop), converted, centred and checked."""
+        values = self._convert(self.matrix[start:stop], start, out)
+        _release(self.matrix, start, stop)
+        return values
+
+    def blocks(self, width: int = 0) -> Iterator[Block]:
+        """All rows in order, in blocks that suit a result of ``width`` columns."""
+        step = block_length(max(width, self.n_features))
+        for start in range(0, len(self), step):
+            yield Block(start, self.block(start, min(start + step, len(self))))
+
+    def take(self, indices: NDArray[np.integer[Any]]) -> FloatArray:
+        """Return chosen rows; sorted indices read a memory map forwards."""
+        out = np.empty((len(indices), self.n_features), np.float32)
+        step = block_length(self.n_features)
+        for start in range(0, len(indices), step):
+            chosen = indices[start : start + step]
+            self._convert(self.matrix[chosen], int(chosen[0]), out[start : start + len(chosen)])
+        _release(self.matrix, 0, len(self))
+        return out
+
+    def sample(self, size: int, rng: np.random.Generator) -> FloatArray:
+        """Return ``size`` random rows without repetition, in row order; all when there are less."""
+        if size >= len(self):
+            return self.take(np.arange(len(self)))
+        return self.take(np.sort(rng.choice(len(self), size, replace=False, shuffle=False)))
+
+    def _convert(self, part: NDArray[Any], first_row: int, out: FloatArray | None) -> FloatArray:
+        if out is None:
+            out = np.empty(part.shape, np.float32)
+        # Integers of 32 bits and more need double precision on the way.
+        wide = part.dtype.itemsize > 2 and part.dtype != np.float32
+        with np.errstate(over="ignore", invalid="ignore"):
+            np.subtract(
+                part,
+                self.centre,
+                out=out,
+                dtype=np.float64 if wide else np.float32,
+                casting="unsafe",
+            )
+            # A sum is finite only if all its terms are; it costs far less than a look at each.
+            suspicious = not np.isfinite(out.sum())
+        if suspicious:
+            _checks.finite(part, self.owner, first_row=first_row)
+        return out
+
+
+def _release(matrix: NDArray[Any], start: int, stop: int) -> None:
+    """Tell the system that these pages of a read-only memory map are done with.
+
+    They stay in the page cache; they only stop counting as this process's memory.
+    """
+    source = getattr(matrix, "_mmap", None)
+    if not isinstance(source, mmap.mmap) or getattr(matrix, "mode", "") != "r":
+        return
+    if not (hasattr(mmap, "MADV_DONTNEED") and matrix.flags.c_contiguous):
+        return
+    with memoryview(source) as view:
+        origin = np.frombuffer(view, np.uint8).__array_interface__["data"][0]
+    row = matrix.strides[0]
+    first = matrix.__array_interface__["data"][0] - origin + start * row
+    begin = first - first % mmap.PAGESIZE
+    source.madvise(mmap.MADV_DONTNEED, begin, first + (stop - start) * row - begin)

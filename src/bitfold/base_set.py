@@ -1,0 +1,333 @@
+"""Step 1, the base set: a few points that stand for all (Alg. 1, line 1).
+
+A strategy chooses m points of the data, or near them; every other point will be carried into the
+embedding by the chosen ones nearest to it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import faiss
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from bitfold import _checks
+from bitfold._rows import Rows
+
+FloatArray = NDArray[np.float32]
+Indices = NDArray[np.int64]
+OnStep = Callable[[int, int], None]
+
+SAMPLE_BYTES = 320 << 20
+"""What the sample that a base set is learned from may weigh."""
+
+
+class LabelledBase(NamedTuple):
+    """A base set chosen class by class (Alg. 2, line 1)."""
+
+    points: FloatArray
+    labels: NDArray[Any]
+
+
+class BaseStrategy(BaseEstimator, ABC):
+    """How to choose the base set; a subclass gives ``_choose``, from a sample in memory.
+
+    Parameters
+    ----------
+    m
+        Number of base points. Data with no more than m distinct rows become their own base set:
+        the exact form of Eq. (4).
+    """
+
+    def __init__(self, m: int = 400) -> None:
+        self.m = m
+
+    def choose(
+        self, X: Rows | Any, *, rng: _checks.Seed = None, on_step: OnStep | None = None
+    ) -> FloatArray:
+        """Choose m base points, one a row.
+
+        Parameters
+        ----------
+        X
+            Training data.
+        rng
+            Generator or seed.
+        on_step
+            Called with (done, total) as the work goes on.
+        """
+        rows = self._as_rows(X)
+        m = _checks.integer(self.m, "m", type(self).__name__, low=1)
+        rng = _checks.generator(rng)
+        sample = rows.sample(sample_size(len(rows), rows.n_features, m), rng)
+        return self._from_sample(sample, m, rng, on_step)
+
+    def choose_per_class(
+        self, X: Rows | Any, y: Any, *, rng: _checks.Seed = None, on_step: OnStep | None = None
+    ) -> LabelledBase:
+        """Share the m base points out over the classes and choose each class's (Alg. 2, line 1).
+
+        Parameters
+        ----------
+        X
+            Training data.
+        y
+            A label for each row; -1 is unlabelled and belongs to no class.
+        rng
+            Generator or seed.
+        on_step
+            Called with (done, total) as the work goes on.
+        """
+        rows = self._as_rows(X)
+        rng = _checks.generator(rng)
+        y = _checks.labels(y, len(rows), type(self).__name__)
+        labelled = is_labelled(y)
+        classes, sizes = np.unique(y[labelled], return_counts=True)
+        m = _checks.integer(self.m, "m", type(self).__name__, low=2 * len(classes))
+        parts, names = [], []
+        for step, (label, share) in enumerate(zip(classes, share_out(m, sizes), strict=True)):
+            members = np.flatnonzero(labelled & (y == label))
+            limit = sample_size(len(members), rows.n_features, share)
+            if limit < len(members):
+                members = np.sort(rng.choice(members, limit, replace=False))
+            parts.append(self._from_sample(rows.take(members), share, rng, None))
+            names.append(np.full(len(parts[-1]), label))
+            if on_step:
+                on_step(step + 1, len(classes))
+        return LabelledBase(np.concatenate(parts), np.concatenate(names))
+
+    def _as_rows(self, X: Rows | Any) -> Rows:
+        if isinstance(X, Rows):
+            return X
+        owner = type(self).__name__
+        matrix = _checks.matrix(X, owner)
+        return Rows(matrix, np.zeros(matrix.shape[1], np.float32), owner)
+
+    def _from_sample(
+        self, sample: FloatArray, m: int, rng: np.random.Generator, on_step: OnStep | None
+    ) -> FloatArray:
+        distinct = distinct_rows(sample, at_most=m)
+        if distinct is None:
+            return self._choose(sample, m, rng, on_step)
+        if len(distinct) < m:
+            warnings.warn(
+                f"{m} base points were asked for, but there are only {len(distinct)} distinct "
+                f"rows; all of them form the base set.",
+                stacklevel=4,
+            )
+        return distinct
+
+    @abstractmethod
+    def _choose(
+        self, sample: FloatArray, m: int, rng: np.random.Generator, on_step: OnStep | None
+    ) -> FloatArray:
+        """Choose from a sample with more than m distinct rows."""
+
+
+class RandomBase(BaseStrategy):
+    """Random training samples, all distinct.
+
+    Examples
+    --------
+    >>> RandomBase(2).choose([[0.0], [1.0], [2.0]], rng=0).shape
+    (2, 1)
+    """
+
+    def _choose(
+        self, sample: FloatArray, m: int, rng: np.random.Generator, on_step: OnStep | None
+    ) -> FloatArray:
+        shuffled = sample[rng.permutation(len(sample))]
+        _, first = np.unique(shuffled, axis=0, return_index=True)
+        return shuffled[np.sort(first)[:m]]
+
+
+class KMeansBase(BaseStrategy):
+    """Centres of K-means, the paper's choice: least distortion for m points.
+
+    Parameters
+    ----------
+    m
+        Number of base points.
+    n_iter
+        Lloyd iterations.
+
+    Examples
+    --------
+    >>> KMeansBase(2).choose([[0.0], [1.0], [10.0], [11.0]], rng=0).ravel().tolist()
+    [0.5, 10.5]
+    """
+
+    def __init__(self, m: int = 400, n_iter: int = 20) -> None:
+        super().__init__(m)
+        self.n_iter = n_iter
+
+    def _choose(
+        self, sample: FloatArray, m: int, rng: np.random.Generator, on_step: OnStep | None
+    ) -> FloatArray:
+        n_iter = _checks.integer(self.n_iter, "n_iter", type(self).__name__, low=1)
+        return kmeans(sample, m, n_iter, rng, on_step)
+
+
+class KMediansBase(BaseStrategy):
+    """Medoids: the training sample of each cluster with the least total distance to the others.
+
+    Starts from K-means and alternates assignment and choice of medoids; its points are real
+    samples, as in the paper's K-medians.
+
+    Parameters
+    ----------
+    m
+        Number of base points.
+    n_iter
+        Iterations, of K-means and then, at most, of the medoids.
+    """
+
+    def __init__(self, m: int = 400, n_iter: int = 20) -> None:
+        super().__init__(m)
+        self.n_iter = n_iter
+
+    def _choose(
+        self, sample: FloatArray, m: int, rng: np.random.Generator, on_step: OnStep | None
+    ) -> FloatArray:
+        n_iter = _checks.integer(self.n_iter, "n_iter", type(self).__name__, low=1)
+        return kmedoids(sample, m, n_iter, rng, on_step)
+
+
+def sample_size(n: int, n_features: int, m: int) -> int:
+    """How many rows a base set is learned from: 256 a point, within reason for memory.
+
+    Beyond that, more rows hardly move a centre; below 64 a point they would.
+    """
+    return min(n, max(64 * m, min(256 * m, SAMPLE_BYTES // (4 * n_features))))
+
+
+def share_out(m: int, sizes: Indices) -> list[int]:
+    """Share m points out in proportion to class sizes, at least two a class (or all it has)."""
+    floor = np.minimum(2, sizes)
+    exact = floor + (m - floor.sum()) * sizes / sizes.sum()
+    shares = np.floor(exact).astype(int)
+    largest_remainders = np.argsort(shares - exact, kind="stable")[: m - shares.sum()]
+    shares[largest_remainders] += 1
+    return [int(s) for s in shares]
+
+
+def is_labelled(y: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell which rows have a label; -1 means none, as in scikit-learn."""
+    if y.dtype.kind in "iuf":
+        return np.asarray(y != -1)
+    return np.array([label != -1 for label in y], bool)
+
+
+def distinct_rows(points: FloatArray, at_most: int) -> FloatArray | None:
+    """Return the distinct rows if there are no more than ``at_most``, else None."""
+    # Equal rows have equal projections, and counting those is cheap.
+    direction = np.cos(np.arange(1, points.shape[1] + 1)).astype(np.float32)
+    shadows = np.einsum("ij,j->i", points, direction)
+    if len(np.unique(shadows)) > at_most:
+        return None
+    distinct = np.unique(points, axis=0)
+    return distinct if len(distinct) <= at_most else None
+
+
+def kmeans(
+    points: FloatArray,
+    m: int,
+    n_iter: int,
+    rng: np.random.Generator,
+    on_step: OnStep | None = None,
+) -> FloatArray:
+    """K-means by faiss, one Lloyd iteration at a time, without empty clusters.
+
+    The points must have more than m distinct rows.
+    """
+    seed = int(rng.integers(2**31))
+    centres: FloatArray | None = None
+    for step in range(n_iter):
+        centres = _lloyd(points, m, seed, centres)
+        if on_step:
+            on_step(step + 1, n_iter)
+    assert centres is not None  # n_iter is at least 1
+    return _fill_empty(points, centres, seed)
+
+
+def _lloyd(points: FloatArray, m: int, seed: int, centres: FloatArray | None) -> FloatArray:
+    run = faiss.Kmeans(
+        points.shape[1],
+        m,
+        niter=1,
+        seed=seed,
+        min_points_per_centroid=1,
+        max_points_per_centroid=len(points),
+        check_input_data_for_NaNs=False,
+    )
+    run.train(points, init_centroids=centres)
+    moved: FloatArray = run.centroids
+    return moved
+
+
+def _fill_empty(points: FloatArray, centres: FloatArray, seed: int) -> FloatArray:
+    """Give every centre at least one point: an empty one moves to the worst served point."""
+    for _ in range(len(centres)):
+        distances, nearest = faiss.knn(points, centres, 1)
+        empty = np.flatnonzero(np.bincount(nearest[:, 0], minlength=len(centres)) == 0)
+        if not len(empty):
+            return centres
+        centres[empty] = _worst_served(points, distances[:, 0], len(empty))
+    return centres
+
+
+def _worst_served(points: FloatArray, sq_distances: FloatArray, count: int) -> FloatArray:
+    """Return the ``count`` distinct points farthest from their centres."""
+    order = np.argsort(-sq_distances, kind="stable")
+    candidates = points[order[: 8 * count]]
+    _, first = np.unique(candidates, axis=0, return_index=True)
+    first = np.sort(first)
+    # Should duplicates crowd out the rest, cycling through them only costs another round.
+    return candidates[np.resize(first, count)]
+
+
+def kmedoids(
+    points: FloatArray,
+    m: int,
+    n_iter: int,
+    rng: np.random.Generator,
+    on_step: OnStep | None = None,
+) -> FloatArray:
+    """Alternate assignment and medoids from a K-means start (Park and Jun, 2009)."""
+    centres = kmeans(points, m, n_iter, rng, on_step)
+    _, start = faiss.knn(centres, points, 1)
+    medoids = np.unique(start[:, 0])
+    for _ in range(n_iter):
+        _, nearest = faiss.knn(points, points[medoids], 1)
+        moved = np.unique(
+            [_medoid(points, np.flatnonzero(nearest[:, 0] == j), rng) for j in range(len(medoids))]
+        )
+        if np.array_equal(moved, medoids):
+            break
+        medoids = moved
+    return points[_complete(points, medoids, m)]
+
+
+def _medoid(points: FloatArray, members: Indices, rng: np.random.Generator) -> int:
+    """Return the member with the least total distance to the members (to 512 of a large class)."""
+    witnesses = members if len(members) <= 512 else rng.choice(members, 512, replace=False)
+    sq_norms = np.einsum("ij,ij->i", points[members], points[members])
+    products = points[members] @ points[witnesses].T
+    witness_norms = np.einsum("ij,ij->i", points[witnesses], points[witnesses])
+    sq = sq_norms[:, None] - 2 * products + witness_norms
+    return int(members[np.argmin(np.sqrt(np.maximum(sq, 0)).sum(axis=1))])
+
+
+def _complete(points: FloatArray, medoids: Indices, m: int) -> Indices:
+    """Bring the medoids to m distinct points: two centres may have shared a nearest sample."""
+    while len(medoids) < m:
+        distances, _ = faiss.knn(points, points[medoids], 1)
+        farthest = np.argsort(-distances[:, 0], kind="stable")[: m - len(medoids)]
+        _, first = np.unique(points[farthest], axis=0, return_index=True)
+        medoids = np.union1d(medoids, farthest[first])
+    return medoids

@@ -1,0 +1,58 @@
+"""What t-SNE, SNE and the elastic embedding share: affinities, then descent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from bitfold import _checks
+from bitfold.embedding import descent
+from bitfold.embedding._base import DataGraph, Embedding, OnStep
+from bitfold.embedding.affinity import perplexity_affinities
+
+FloatArray = NDArray[np.float32]
+Minimise = Callable[[csr_array, int, np.random.Generator, descent.Schedule], descent.Descent]
+
+
+class Stochastic(Embedding):
+    """An embedding by descent along perplexity affinities; a subclass gives ``_minimise``."""
+
+    _minimise: Minimise
+
+    def __init__(
+        self, perplexity: float = 5.0, n_iter: int = 500, learning_rate: float | None = None
+    ) -> None:
+        self.perplexity = perplexity
+        self.n_iter = n_iter
+        self.learning_rate = learning_rate
+
+    def _embed(
+        self,
+        base: FloatArray,
+        n_components: int,
+        rng: np.random.Generator,
+        data: DataGraph | None,
+    ) -> FloatArray:
+        owner = type(self).__name__
+        perplexity = _checks.positive(self.perplexity, "perplexity", owner)
+        if perplexity < 1:
+            _checks.refuse("perplexity", owner, "at least 1", self.perplexity)
+        n_iter = _checks.integer(self.n_iter, "n_iter", owner, low=1)
+        rate = self.learning_rate
+        if rate is not None:
+            rate = _checks.positive(rate, "learning_rate", owner)
+        P = perplexity_affinities(base, perplexity)
+        schedule = descent.Schedule(n_iter, rate)
+        return self._run(P, n_components, rng, schedule).Y
+
+    def _run(
+        self,
+        P: csr_array,
+        n_components: int,
+        rng: np.random.Generator,
+        schedule: descent.Schedule,
+    ) -> descent.Descent:
+        return type(self)._minimise(P, n_components, rng, schedule)

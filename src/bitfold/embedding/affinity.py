@@ -1,0 +1,67 @@
+"""Affinities: who attracts whom in the stochastic and elastic embeddings."""
+
+from __future__ import annotations
+
+import warnings
+
+import faiss
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+FloatArray = NDArray[np.float32]
+
+
+def perplexity_affinities(base: FloatArray, perplexity: float) -> csr_array:
+    """p_ij of Eq. (10): symmetrised conditional probabilities of Gaussian neighbours, sum 1.
+
+    Each point's bandwidth gives its neighbours the wanted perplexity (2 to the entropy); only
+    the 3 × perplexity nearest count, the rest is below a thousandth.
+    """
+    sq_distances, neighbours = _neighbours(base, int(np.ceil(3 * perplexity)))
+    conditional = _match_perplexity(sq_distances, perplexity)
+    m, k = neighbours.shape
+    P = csr_array((conditional.ravel(), neighbours.ravel(), np.arange(m + 1) * k), shape=(m, m))
+    P = (P + P.T).tocsr() / (2 * m)
+    P.sort_indices()
+    return P
+
+
+def _neighbours(base: FloatArray, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Squared distances and indices of the k nearest others of each base point."""
+    m = len(base)
+    k = min(k, m - 1)
+    distances, indices = faiss.knn(base, base, k + 1)
+    # Among duplicates a point need not come first in its own list.
+    own = indices == np.arange(m)[:, None]
+    own[~own.any(axis=1), -1] = True
+    return distances[~own].reshape(m, k).astype(np.float64), indices[~own].reshape(m, k)
+
+
+def _match_perplexity(sq_distances: NDArray[np.float64], perplexity: float) -> NDArray[np.float64]:
+    """Rows exp(-β_i d²), normalised, with β_i bisected for the wanted entropy."""
+    k = sq_distances.shape[1]
+    if perplexity >= k:
+        warnings.warn(
+            f"perplexity {perplexity:g} is out of reach with {k + 1} base points; "
+            f"all {k} neighbours of a point count alike.",
+            stacklevel=5,
+        )
+        return np.full_like(sq_distances, 1 / k)
+    shifted = sq_distances - sq_distances[:, :1]
+    scale = shifted.mean(axis=1, keepdims=True)
+    shifted = np.divide(shifted, scale, out=np.zeros_like(shifted), where=scale > 0)
+    low, high = np.full((len(shifted), 1), -30.0), np.full((len(shifted), 1), 30.0)
+    for _ in range(60):  # halving log2 β's range below float64's resolution of it
+        middle = (low + high) / 2
+        p = _normalised(shifted, np.exp2(middle))
+        entropy = -np.sum(p * np.log(p, out=np.zeros_like(p), where=p > 0), axis=1, keepdims=True)
+        too_wide = entropy > np.log(perplexity)
+        low, high = np.where(too_wide, middle, low), np.where(too_wide, high, middle)
+    return p
+
+
+def _normalised(shifted: NDArray[np.float64], beta: NDArray[np.float64]) -> NDArray[np.float64]:
+    p = np.exp(-beta * shifted)
+    normalised: NDArray[np.float64] = p / p.sum(axis=1, keepdims=True)
+    return normalised

@@ -1,0 +1,159 @@
+"""Descent: the one solver of t-SNE, SNE and the elastic embedding, in 2 to 128 dimensions.
+
+All three pull neighbours together along sparse affinities and push every pair apart. The push is
+dense, m × m, and is computed by row blocks as two matrix products with one pass between them, so
+that a step costs little more than those products and memory stays at one block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from bitfold._kernels import forces
+from bitfold._kernels.threads import map_blocks, n_threads, serial_blas
+
+FloatArray = NDArray[np.float32]
+OnStep = Callable[[int, int], None]
+
+_BLOCK_ROWS = 256
+_PARALLEL_FROM = 1024
+"""Below this many points one thread is faster than handing out blocks."""
+
+_LOOK_EVERY = 50
+"""Iterations between two looks at the progress made."""
+
+
+_MOST_RISE = 1.2
+"""How far momentum may carry the cost above that of the last look."""
+
+
+class Push(NamedTuple):
+    """Repulsion on all points: its gradient (over 4, and downhill) and its part of the cost."""
+
+    force: FloatArray
+    cost: float
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What distinguishes the methods.
+
+    ``repulsion`` pushes all pairs apart; ``student`` tells whether attraction is weighted by
+    1 / (1 + d²); ``constant`` makes the cost the paper's (a divergence, zero at best).
+    """
+
+    repulsion: Callable[[FloatArray], Push]
+    student: bool
+    constant: float = 0.0
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How the descent goes.
+
+    ``n_iter`` is the most iterations; it stops earlier when 50 of them gained less than the share
+    ``tolerance`` of the cost. The default ``learning_rate`` is the number of points.
+    """
+
+    n_iter: int = 500
+    learning_rate: float | None = None
+    tolerance: float = 1e-4
+    on_step: OnStep | None = None
+
+
+class Descent(NamedTuple):
+    """An embedding, its cost, and the iterations that led there."""
+
+    Y: FloatArray
+    cost: float
+    n_iter: int
+
+
+def descend(P: csr_array, objective: Objective, Y: FloatArray, schedule: Schedule) -> Descent:
+    """Minimise attraction along P plus repulsion, from Y, by descent with momentum and gains.
+
+    Unlike in the plane, points pass each other freely in 16 and more dimensions; neither early
+    exaggeration nor a period of low momentum is needed to untangle them.
+    """
+    Y = np.array(Y, np.float32, order="C")
+    edges = (P.indptr.astype(np.int32), P.indices.astype(np.int32), P.data.astype(np.float32))
+    velocity, gains, gradient = np.zeros_like(Y), np.ones_like(Y), np.empty_like(Y)
+    rate = schedule.learning_rate or float(len(Y))
+    good, reached = Y.copy(), _gradient(Y, edges, objective, gradient)
+    since = 0
+    with serial_blas():
+        for iteration in range(1, schedule.n_iter + 1):
+            cost = _gradient(Y, edges, objective, gradient)
+            if not cost <= _MOST_RISE * reached:
+                # The steps were too long for this objective: back to firm ground, half as fast.
+                Y[:], velocity[:], gains[:], rate, since = good, 0, 1, rate / 2, 0
+                continue
+            since += 1
+            if since == _LOOK_EVERY:
+                if schedule.on_step:
+                    schedule.on_step(iteration, schedule.n_iter)
+                if reached - cost < schedule.tolerance * abs(cost):
+                    break
+                good, reached, since = Y.copy(), cost, 0
+            forces.step(Y, gradient, velocity, gains, 0.8, rate)
+    return Descent(Y, cost, iteration)
+
+
+def _gradient(
+    Y: FloatArray,
+    edges: tuple[NDArray[np.int32], NDArray[np.int32], FloatArray],
+    objective: Objective,
+    out: FloatArray,
+) -> float:
+    """Write the gradient into ``out``; return the cost."""
+    pull = forces.attraction(Y, *edges, objective.student, out)
+    push = objective.repulsion(Y)
+    out -= push.force
+    out *= np.float32(4)
+    return float(pull + push.cost + objective.constant)
+
+
+def random_start(m: int, n_components: int, rng: np.random.Generator) -> FloatArray:
+    """All points near the origin, as in the t-SNE paper."""
+    return (1e-4 * rng.standard_normal((m, n_components))).astype(np.float32)
+
+
+def negative_entropy(P: csr_array) -> float:
+    """Σ p log p: the part of a divergence from P that no embedding changes."""
+    p = P.data[P.data > 0]
+    return float(np.sum(p * np.log(p)))
+
+
+class Products:
+    """Inner products of all points, row block by row block."""
+
+    def __init__(self, Y: FloatArray) -> None:
+        self.Y = Y
+        self.sq_norms = np.einsum("ij,ij->i", Y, Y)
+        self._transposed = np.ascontiguousarray(Y.T)
+
+    def of(self, rows: slice) -> FloatArray:
+        """Y_rows Yᵀ."""
+        products: FloatArray = self.Y[rows] @ self._transposed
+        return products
+
+
+def over_row_blocks(work: Callable[[slice], float], m: int) -> float:
+    """Run ``work`` on every row block, on all cores when that pays; return the sum of results."""
+    blocks = [slice(i, min(i + _BLOCK_ROWS, m)) for i in range(0, m, _BLOCK_ROWS)]
+    if m < _PARALLEL_FROM or n_threads() == 1:
+        return sum(map(work, blocks))
+    return sum(map_blocks(work, blocks))
+
+
+def push_apart(Y: FloatArray, rows: slice, weights: FloatArray, sums: FloatArray) -> FloatArray:
+    """Σ_j weights_ij (y_i - y_j) for a row block; ``sums`` are the rows' sums of the weights."""
+    force: FloatArray = sums[:, None] * Y[rows]
+    force -= weights @ Y
+    return force

@@ -1,0 +1,85 @@
+"""Elastic embedding of the base set: springs between neighbours, repulsion between all."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from bitfold import _checks
+from bitfold.embedding import descent
+from bitfold.embedding._stochastic import Stochastic
+from bitfold.embedding.sne import neg_sq_distances
+
+FloatArray = NDArray[np.float32]
+
+
+def elastic_repulsion(Y: FloatArray, strength: float) -> descent.Push:
+    """λ Σ_j exp(-d²) (y_i - y_j), as a mean over the pairs; its cost is λ times that mean."""
+    products = descent.Products(Y)
+    force = np.empty_like(Y)
+    share = strength / (len(Y) * (len(Y) - 1))
+
+    def push(rows: slice) -> float:
+        # numpy's exponential is vectorised, the compiler's is not.
+        weights = np.exp(neg_sq_distances(products, rows))
+        sums = weights.sum(axis=1)
+        force[rows] = descent.push_apart(Y, rows, weights, sums)
+        return float(sums.sum(dtype=np.float64))
+
+    cost = share * descent.over_row_blocks(push, len(Y))
+    force *= np.float32(share)
+    return descent.Push(force, cost)
+
+
+def elastic_embedding(
+    P: csr_array,
+    n_components: int,
+    rng: np.random.Generator,
+    schedule: descent.Schedule,
+    strength: float,
+) -> descent.Descent:
+    """Minimise Σ p_ij d² + λ mean exp(-d²) over all pairs."""
+    objective = descent.Objective(lambda Y: elastic_repulsion(Y, strength), student=False)
+    start = descent.random_start(P.shape[0], n_components, rng)
+    return descent.descend(P, objective, start, schedule)
+
+
+class ElasticEmbedding(Stochastic):
+    """Elastic embedding: Laplacian eigenmaps with a repulsion that keeps points from collapsing.
+
+    Parameters
+    ----------
+    perplexity
+        Effective number of neighbours of a base point.
+    n_iter
+        The most iterations; fewer if the cost stops falling.
+    learning_rate
+        Step of the descent; None is the number of base points.
+    strength
+        λ, the weight of the repulsion: it sets the scale of the embedding.
+
+    References
+    ----------
+    Carreira-Perpiñán, *The elastic embedding algorithm for dimensionality reduction*, ICML 2010.
+    """
+
+    def __init__(
+        self,
+        perplexity: float = 5.0,
+        n_iter: int = 500,
+        learning_rate: float | None = None,
+        strength: float = 1.0,
+    ) -> None:
+        super().__init__(perplexity, n_iter, learning_rate)
+        self.strength = strength
+
+    def _run(
+        self,
+        P: csr_array,
+        n_components: int,
+        rng: np.random.Generator,
+        schedule: descent.Schedule,
+    ) -> descent.Descent:
+        strength = _checks.positive(self.strength, "strength", type(self).__name__)
+        return elastic_embedding(P, n_components, rng, schedule, strength)

@@ -1,0 +1,71 @@
+"""Isomap of the base set: distances along the manifold, then classical scaling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import shortest_path
+from sklearn.preprocessing import KernelCenterer
+
+from bitfold import _checks
+from bitfold.embedding import graph, spectral
+from bitfold.embedding._base import DataGraph, Embedding, FloatArray, Limit, OnStep
+
+RealArray = NDArray[np.float64]
+
+ROUNDING = 1e-10
+"""Eigenvalues below this part of the largest are rounding, not dimensions."""
+
+
+def scalar_products(base: NDArray[np.floating[Any]], n_neighbors: int) -> RealArray:
+    """Return the centred scalar products that belong to the distances along the graph."""
+    geodesics = shortest_path(graph.neighbour_graph(base, n_neighbors), directed=False)
+    products: RealArray = KernelCenterer().fit_transform(-0.5 * np.square(geodesics))
+    return (products + products.T) / 2
+
+
+def isomap(base: NDArray[np.floating[Any]], n_components: int, n_neighbors: int) -> RealArray:
+    """Place the base points so that straight distances are those along the graph."""
+    values, vectors = spectral.largest(scalar_products(base, n_neighbors), n_components)
+    real = int((values > max(ROUNDING * values[0], 0)).sum())
+    why = f"the {real} real dimensions of its graph"
+    _checks.integer(n_components, "n_bits", "Isomap", low=1, high=real, why=why)
+    return vectors * np.sqrt(values)
+
+
+class Isomap(Embedding):
+    """Unroll the base set: distances along the neighbour graph become straight ones.
+
+    Distances along a graph are seldom Euclidean, so that only some of the m - 1 dimensions are
+    real; asking for more is an error that names their number.
+
+    Parameters
+    ----------
+    n_neighbors
+        Base points to which each base point is linked; at most all others. Components that stay
+        apart are joined by their shortest edges.
+
+    References
+    ----------
+    Tenenbaum, de Silva and Langford, A global geometric framework for nonlinear dimensionality
+    reduction, Science 2000.
+    """
+
+    def __init__(self, n_neighbors: int = 5) -> None:
+        self.n_neighbors = n_neighbors
+
+    def _limit(self, m: int, n_features: int) -> Limit:
+        return Limit(m - 1, f"m - 1 = {m - 1}")
+
+    def _embed(
+        self,
+        base: FloatArray,
+        n_components: int,
+        rng: np.random.Generator,
+        data: DataGraph | None,
+        on_step: OnStep | None = None,
+    ) -> RealArray:
+        n_neighbors = _checks.integer(self.n_neighbors, "n_neighbors", "Isomap", low=1)
+        return isomap(base, n_components, n_neighbors)

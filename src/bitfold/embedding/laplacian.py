@@ -1,0 +1,74 @@
+"""Laplacian eigenmaps of the base set alone: the paper's LE_B."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitfold import _checks
+from bitfold.embedding import graph, spectral
+from bitfold.embedding._base import DataGraph, Embedding, FloatArray, Limit, OnStep
+
+
+def laplacian_eigenmaps(
+    base: NDArray[np.floating[Any]],
+    n_components: int,
+    n_neighbors: int,
+    bandwidth: float | None = None,
+) -> NDArray[np.float64]:
+    """Return the eigenvectors of L = D - W with the smallest eigenvalues but the trivial one."""
+    W = graph.gaussian_graph(base, n_neighbors, bandwidth)
+    return spectral.smoothest(graph.laplacian(W), n_components)
+
+
+class LaplacianEigenmaps(Embedding):
+    """Keep near base points near: Eq. (1) without its binary constraint, on the base set.
+
+    The embedding is made of the eigenvectors of L = D - W that vary least along the graph of
+    nearest base points, the constant one left out, scaled to YᵀY = mI.
+
+    Parameters
+    ----------
+    n_neighbors
+        Base points to which each base point is linked; at most all others. Components that stay
+        apart are joined by their shortest edges.
+    bandwidth
+        σ of the weights exp(-d²/σ²); ``None`` is the mean distance to the farthest neighbour.
+
+    References
+    ----------
+    Belkin and Niyogi, Laplacian eigenmaps and spectral techniques for embedding and clustering,
+    NIPS 2001.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> turn = np.linspace(0, 2 * np.pi, 12, endpoint=False)
+    >>> circle = np.column_stack([np.cos(turn), np.sin(turn)])
+    >>> Y = LaplacianEigenmaps(n_neighbors=2).embed(circle, 2)
+    >>> np.allclose(np.linalg.norm(Y, axis=1), np.sqrt(2))
+    True
+    """
+
+    def __init__(self, n_neighbors: int = 10, bandwidth: float | None = None) -> None:
+        self.n_neighbors = n_neighbors
+        self.bandwidth = bandwidth
+
+    def _limit(self, m: int, n_features: int) -> Limit:
+        return Limit(m - 1, f"m - 1 = {m - 1}")
+
+    def _embed(
+        self,
+        base: FloatArray,
+        n_components: int,
+        rng: np.random.Generator,
+        data: DataGraph | None,
+        on_step: OnStep | None = None,
+    ) -> NDArray[np.float64]:
+        owner = type(self).__name__
+        n_neighbors = _checks.integer(self.n_neighbors, "n_neighbors", owner, low=1)
+        if self.bandwidth is not None:
+            _checks.positive(self.bandwidth, "bandwidth", owner)
+        return laplacian_eigenmaps(base, n_components, n_neighbors, self.bandwidth)

@@ -1,0 +1,83 @@
+"""Locally linear embedding of the base set."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from bitfold import _checks
+from bitfold.embedding import graph, spectral
+from bitfold.embedding._base import DataGraph, Embedding, FloatArray, Limit, OnStep
+
+RealArray = NDArray[np.float64]
+
+
+def reconstruction_weights(
+    points: RealArray, neighbours: NDArray[np.intp], regularization: float
+) -> RealArray:
+    """Return for each point the weights, summing to one, that best rebuild it from neighbours."""
+    weights = np.empty(neighbours.shape)
+    for i, near in enumerate(neighbours):
+        offsets = points[near] - points[i]
+        gram = offsets @ offsets.T
+        # With more neighbours than dimensions many weights rebuild the point; take the evenest.
+        gram.flat[:: len(near) + 1] += regularization * (np.trace(gram) or 1.0)
+        weights[i] = np.linalg.solve(gram, np.ones(len(near)))
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weights
+
+
+def locally_linear_embedding(
+    base: NDArray[np.floating[Any]],
+    n_components: int,
+    n_neighbors: int,
+    regularization: float = 1e-3,
+) -> RealArray:
+    """Return the eigenvectors of (I - W)ᵀ(I - W) with the smallest eigenvalues but the trivial."""
+    near = graph.nearest(base, n_neighbors).indices
+    weights = reconstruction_weights(graph.centred(base), near, regularization)
+    W = graph.sparse_rows(near, weights, len(near))
+    residual = sparse.eye_array(len(near), format="csr") - W
+    return spectral.smoothest((residual.T @ residual).toarray(), n_components)
+
+
+class LLE(Embedding):
+    """Rebuild each base point from its neighbours by the same weights as in the input space.
+
+    The weights are scikit-learn's standard LLE's. The constant vector is taken out before the
+    eigenvectors are sought, so that a neighbour graph in several parts embeds as well.
+
+    Parameters
+    ----------
+    n_neighbors
+        Neighbours that rebuild each base point; at most all others.
+    regularization
+        What is added to the diagonal of each local Gram matrix, relative to its trace.
+
+    References
+    ----------
+    Roweis and Saul, Nonlinear dimensionality reduction by locally linear embedding, Science 2000.
+    """
+
+    def __init__(self, n_neighbors: int = 20, regularization: float = 1e-3) -> None:
+        self.n_neighbors = n_neighbors
+        self.regularization = regularization
+
+    def _limit(self, m: int, n_features: int) -> Limit:
+        return Limit(m - 1, f"m - 1 = {m - 1}")
+
+    def _embed(
+        self,
+        base: FloatArray,
+        n_components: int,
+        rng: np.random.Generator,
+        data: DataGraph | None,
+        on_step: OnStep | None = None,
+    ) -> RealArray:
+        owner = type(self).__name__
+        n_neighbors = _checks.integer(self.n_neighbors, "n_neighbors", owner, low=1)
+        regularization = _checks.positive(self.regularization, "regularization", owner)
+        return locally_linear_embedding(base, n_components, n_neighbors, regularization)

@@ -1,0 +1,83 @@
+"""SNE of the base set: the Gaussian ancestor of t-SNE."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from bitfold._kernels import forces
+from bitfold.embedding import descent
+from bitfold.embedding._stochastic import Stochastic
+
+FloatArray = NDArray[np.float32]
+
+
+def gaussian_repulsion(Y: FloatArray) -> descent.Push:
+    """Σ_j (q_j|i + q_i|j) (y_i - y_j) / 2m; its cost is the mean of log Z_i.
+
+    Each point has its own normaliser Z_i = Σ_j exp(-d²), so that they must all be known before
+    the first force: a pass for them, then one for the forces.
+    """
+    products = descent.Products(Y)
+    m = len(Y)
+    log_Z, force = np.empty(m, np.float32), np.empty_like(Y)
+
+    def normalise(rows: slice) -> float:
+        exponents = neg_sq_distances(products, rows)
+        # Relative to the nearest point, or a point far from all others would have Z = 0.
+        nearest = exponents.max(axis=1)
+        exponents -= nearest[:, None]
+        log_Z[rows] = nearest + np.log(np.exp(exponents, out=exponents).sum(axis=1))
+        return float(log_Z[rows].sum(dtype=np.float64))
+
+    def push(rows: slice) -> float:
+        exponents = neg_sq_distances(products, rows)
+        weights = np.exp(exponents - log_Z[rows, None])
+        weights += np.exp(exponents - log_Z)
+        force[rows] = descent.push_apart(Y, rows, weights, weights.sum(axis=1))
+        return 0.0
+
+    cost = descent.over_row_blocks(normalise, m) / m
+    descent.over_row_blocks(push, m)
+    force *= np.float32(0.5 / m)
+    return descent.Push(force, cost)
+
+
+def neg_sq_distances(products: descent.Products, rows: slice) -> FloatArray:
+    """-|y_i - y_j|² for a row block, -∞ on the diagonal: exponents of the Gaussian weights."""
+    exponents = products.of(rows)
+    forces.exponents(exponents, products.sq_norms, rows.start)
+    return exponents
+
+
+def sne(
+    P: csr_array, n_components: int, rng: np.random.Generator, schedule: descent.Schedule
+) -> descent.Descent:
+    """Minimise the mean of KL(P_i || Q_i) over the points i, with q_j|i ∝ exp(-|y_i - y_j|²).
+
+    The cost is exact up to the constant entropy of P.
+    """
+    objective = descent.Objective(gaussian_repulsion, student=False)
+    start = descent.random_start(P.shape[0], n_components, rng)
+    return descent.descend(P, objective, start, schedule)
+
+
+class SNE(Stochastic):
+    """Stochastic neighbour embedding: conditional probabilities, Gaussian on both sides.
+
+    Parameters
+    ----------
+    perplexity
+        Effective number of neighbours of a base point.
+    n_iter
+        The most iterations; fewer if the cost stops falling.
+    learning_rate
+        Step of the descent; None is the number of base points.
+
+    References
+    ----------
+    Hinton and Roweis, *Stochastic neighbor embedding*, NIPS 2002.
+    """
+
+    _minimise = staticmethod(sne)

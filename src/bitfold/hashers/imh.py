@@ -1,0 +1,319 @@
+"""Inductive Manifold Hashing: base set, embedding, induction, rotation, signs (Alg. 1, Alg. 2)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Tags
+
+from bitfold import _checks
+from bitfold._rows import Rows
+from bitfold.base_set import BaseStrategy, KMeansBase, is_labelled
+from bitfold.binarize import itq
+from bitfold.embedding import Embedding
+from bitfold.hashers._base import Hasher, Progress
+from bitfold.hashers._strategies import base_strategy, embedding_strategy
+from bitfold.induction import BaseSet, Neighbours, learn_bandwidth
+from bitfold.subspace import discriminant
+
+FloatArray = NDArray[np.float32]
+
+SAMPLE = 16384
+"""Rows that bandwidth and rotation are learned from; more change neither."""
+
+
+class _Inductive(Hasher):
+    """What both algorithms share: everything after the base set is embedded.
+
+    Attributes
+    ----------
+    base_set_
+        The base set B, relative to ``centre_``, one point a row.
+    base_embedding_
+        Its embedding Y_B, centred.
+    bit_embedding_
+        Y_B less the mean embedding of the data, rotated: a row's code is the sign of the weighted
+        mean of these. A mean commutes with a rotation, so nothing is rotated at encoding.
+    bandwidth_
+        σ of the weights exp(-d²/σ²).
+    k_
+        Base points that carry a point.
+    """
+
+    _layout: ClassVar[dict[str, tuple[str, ...]]] = {
+        **Hasher._layout,
+        "base_set_": ("m", "n_features_in_"),
+        "base_embedding_": ("m", "n_bits_"),
+        "bit_embedding_": ("m", "n_bits_"),
+    }
+
+    base_set_: FloatArray
+    base_embedding_: FloatArray
+    bit_embedding_: FloatArray
+    bandwidth_: float
+    k_: int
+
+    n_bits: int | None
+    base: Any
+    embedding: Any
+    k: int
+    bandwidth: float | None
+    rotation: str | None
+    random_state: _checks.Seed
+
+    @property
+    def base_points_(self) -> NDArray[np.float64]:
+        """The base set in the coordinates of the data."""
+        return self.base_set_ + self.centre_.astype(np.float64)
+
+    @property
+    def _width(self) -> int:
+        return len(self.base_set_)
+
+    def _embed_block(self, values: FloatArray) -> FloatArray:
+        return self._base.induce(values, self.bit_embedding_, self.bandwidth_)
+
+    @property
+    def _base(self) -> BaseSet:
+        """The base set, ready to be searched; made again when the hasher was fitted again."""
+        ready: BaseSet | None = self.__dict__.get("_ready")
+        if ready is None or ready.points is not self.base_set_:
+            ready = BaseSet(self.base_set_, self.k_)
+            self._ready = ready
+        return ready
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        state.pop("_ready", None)
+        return state
+
+    def _settle_base(self, points: FloatArray, sample: FloatArray) -> None:
+        """Fix the base set, how many of it carry a point, and the bandwidth."""
+        owner = type(self).__name__
+        self.base_set_ = np.ascontiguousarray(points)
+        self.k_ = min(_checks.integer(self.k, "k", owner, low=1), len(points))
+        if self.k_ < self.k:
+            warnings.warn(
+                f"k={self.k} nearest base points were asked for, but the base set has only "
+                f"{len(points)}; all of them carry every point.",
+                stacklevel=4,
+            )
+        if self.bandwidth is None:
+            self.bandwidth_ = learn_bandwidth(self._base.neighbours(sample))
+        else:
+            self.bandwidth_ = _checks.positive(self.bandwidth, "bandwidth", owner)
+
+    def _settle_bits(
+        self, Y: FloatArray, sample: FloatArray, rng: np.random.Generator, progress: Progress
+    ) -> None:
+        """Fix the base embedding and how it becomes bits (Alg. 1, line 4; Sec. 5)."""
+        self.n_bits_ = Y.shape[1]
+        self.base_embedding_ = self.bit_embedding_ = Y
+        if self.rotation is None:
+            return
+        V = self._base.induce(sample, Y, self.bandwidth_)
+        mean = V.mean(axis=0)
+        R = itq(V - mean, rng).matrix
+        self.bit_embedding_ = np.ascontiguousarray((Y - mean) @ R)
+        progress("rotation", 1, 1)
+
+
+class IMH(_Inductive):
+    """Inductive Manifold Hashing (Alg. 1).
+
+    A small base set is embedded by a manifold method; every other point is carried in by the
+    weighted mean of its k nearest base points, Eq. (7); signs, after a rotation, are the code.
+
+    Parameters
+    ----------
+    n_bits
+        Length of the codes.
+    base
+        How to choose the base set: a strategy, or "kmeans", "kmedians", "random". None is
+        ``KMeansBase(400)``.
+    embedding
+        How to embed it: a strategy, or "tsne", "sne", "ee", "le" (the paper's IMH-LE), "le_b",
+        "lle", "isomap", "dm", "pca". None is ``TSNE()``.
+    k
+        Nearest base points that carry a point.
+    bandwidth
+        σ of their weights exp(-d²/σ²); None learns it.
+    rotation
+        "itq" rotates the embedding so that signs lose little (Sec. 5); None is the plain sign.
+    random_state
+        Seed or generator.
+
+    References
+    ----------
+    Shen et al., *Hashing on Nonlinear Manifolds*, IEEE TIP 2015.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X = load_digits().data
+    >>> IMH(n_bits=32, random_state=0).fit(X).encode(X)
+    Codes(1797 x 32 bits)
+    """
+
+    def __init__(
+        self,
+        n_bits: int = 64,
+        *,
+        base: BaseStrategy | str | None = None,
+        embedding: Embedding | str | None = None,
+        k: int = 5,
+        bandwidth: float | None = None,
+        rotation: str | None = "itq",
+        random_state: _checks.Seed = None,
+    ) -> None:
+        self.n_bits = n_bits
+        self.base = base
+        self.embedding = embedding
+        self.k = k
+        self.bandwidth = bandwidth
+        self.rotation = rotation
+        self.random_state = random_state
+
+    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+        n_bits = _checks.integer(self.n_bits, "n_bits", "IMH", low=1)
+        _checks.one_of(self.rotation, "rotation", "IMH", (None, "itq"))
+        base = base_strategy(self.base, "IMH", KMeansBase(400))
+        embedding = embedding_strategy(self.embedding, "IMH")
+        for_base, for_sample, for_embedding, for_rotation = _checks.generators(
+            self.random_state, 4
+        )
+        sample = rows.sample(SAMPLE, for_sample)
+        points = base.choose(rows, rng=for_base, on_step=partial(progress, "base set"))
+        self._settle_base(points, sample)
+        Y = embedding.embed(
+            points,
+            n_bits,
+            rng=for_embedding,
+            data=_Graph(self, rows),
+            on_step=partial(progress, "embedding"),
+        )
+        self._settle_bits(Y, sample, for_rotation, progress)
+
+
+class SupervisedIMH(_Inductive):
+    """Supervised Inductive Manifold Hashing (Alg. 2).
+
+    The base set is chosen class by class, embedded without labels, and projected on the
+    directions that tell its classes apart best (LDA); induction and signs follow as in IMH.
+    Rows labelled -1 are unlabelled: they help with bandwidth and rotation only.
+
+    Parameters
+    ----------
+    n_bits
+        Length of the codes, at most the number of classes less one; None is that.
+    base
+        How to choose the base set; None is ``KMeansBase(1000)``, shared out over the classes.
+    embedding
+        How to embed it; None is ``TSNE()``.
+    n_components
+        Dimensions of the embedding before the projection.
+    k, bandwidth, rotation, random_state
+        As in :class:`IMH`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> SupervisedIMH(base=KMeansBase(200), random_state=0).fit(X, y).encode(X)
+    Codes(1797 x 9 bits)
+    """
+
+    def __init__(
+        self,
+        n_bits: int | None = None,
+        *,
+        base: BaseStrategy | str | None = None,
+        embedding: Embedding | str | None = None,
+        n_components: int = 64,
+        k: int = 5,
+        bandwidth: float | None = None,
+        rotation: str | None = "itq",
+        random_state: _checks.Seed = None,
+    ) -> None:
+        self.n_bits = n_bits
+        self.base = base
+        self.embedding = embedding
+        self.n_components = n_components
+        self.k = k
+        self.bandwidth = bandwidth
+        self.rotation = rotation
+        self.random_state = random_state
+
+    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+        owner = "SupervisedIMH"
+        n_components = _checks.integer(self.n_components, "n_components", owner, low=1)
+        _checks.one_of(self.rotation, "rotation", owner, (None, "itq"))
+        y = _checks.labels(y, len(rows), owner)
+        n_bits = self._length(y, n_components)
+        base = base_strategy(self.base, owner, KMeansBase(1000))
+        embedding = embedding_strategy(self.embedding, owner)
+        for_base, for_sample, for_embedding, for_rotation = _checks.generators(
+            self.random_state, 4
+        )
+        sample = rows.sample(SAMPLE, for_sample)
+        points, labels = base.choose_per_class(
+            rows, y, rng=for_base, on_step=partial(progress, "base set")
+        )
+        self._settle_base(points, sample)
+        Y = embedding.embed(
+            points,
+            n_components,
+            rng=for_embedding,
+            data=_Graph(self, rows),
+            on_step=partial(progress, "embedding"),
+        )
+        Y = discriminant(Y, labels, n_bits, owner)
+        self._settle_bits(Y, sample, for_rotation, progress)
+
+    def _length(self, y: NDArray[Any], n_components: int) -> int:
+        """Check n_bits before any work is done: LDA gives classes - 1 directions."""
+        n_classes = len(np.unique(y[is_labelled(y)]))
+        if n_classes < 2:
+            _checks.refuse("y", type(self).__name__, "labels of at least 2 classes", n_classes)
+        limit = min(n_classes - 1, n_components)
+        if self.n_bits is None:
+            return limit
+        why = f"classes - 1 = {limit}" if limit < n_components else f"n_components = {limit}"
+        return _checks.integer(
+            self.n_bits, "n_bits", type(self).__name__, low=1, high=limit, why=why
+        )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+@dataclass(frozen=True)
+class _Graph:
+    """How the training data hang on the base set, for the embeddings that ask (Eq. 11)."""
+
+    hasher: _Inductive
+    rows: Rows
+
+    @property
+    def bandwidth(self) -> float:
+        """σ of the weights between data and base set."""
+        return self.hasher.bandwidth_
+
+    @property
+    def k(self) -> int:
+        """Nearest base points of a training point."""
+        return self.hasher.k_
+
+    def blocks(self) -> Iterator[Neighbours]:
+        """Yield the nearest base points of all training points, block by block."""
+        find: Callable[[FloatArray], Neighbours] = self.hasher._base.neighbours
+        for _, found in self.hasher._over_blocks(self.rows, find):
+            yield found

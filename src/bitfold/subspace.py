@@ -1,0 +1,41 @@
+"""Step 3 of Alg. 2: a supervised subspace of the base embedding, by linear discriminants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from bitfold import _checks
+
+FloatArray = NDArray[np.float32]
+
+
+def discriminant(
+    base_embedding: FloatArray, labels: NDArray[Any], n_components: int, owner: str
+) -> FloatArray:
+    """Project the base embedding on the directions that tell its classes apart best.
+
+    Parameters
+    ----------
+    base_embedding
+        Embedding of the base points, one a row.
+    labels
+        Class of each base point.
+    n_components
+        Directions to keep: at most the number of classes less one.
+    owner
+        Who asks, for the error sentence.
+    """
+    n_classes = len(np.unique(labels))
+    if n_classes < 2:
+        _checks.refuse("y", owner, "labels of at least 2 classes", f"{n_classes} class")
+    limit = min(n_classes - 1, base_embedding.shape[1])
+    why = f"classes - 1 = {limit}" if limit == n_classes - 1 else f"n_components = {limit}"
+    _checks.integer(n_components, "n_bits", owner, low=1, high=limit, why=why)
+    # Shrinkage keeps the within-class scatter invertible when base points are few.
+    lda = LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto", n_components=n_components)
+    projected = lda.fit(base_embedding, labels).transform(base_embedding)
+    return np.ascontiguousarray(projected - projected.mean(axis=0), np.float32)
