@@ -27,11 +27,12 @@ def integer(
     """Return ``value`` as an int within [low, high]; ``why`` explains the upper limit."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} of {owner} must be an integer, got {value!r}.")
-    if value < low:
-        refuse(name, owner, f"at least {low}", value)
-    if high is not None and value > high:
-        refuse(name, owner, f"at most {why or high}", value)
-    return int(value)
+    number = int(value)
+    if number < low:
+        refuse(name, owner, f"at least {low}", number)
+    if high is not None and number > high:
+        refuse(name, owner, f"at most {why or high}", number)
+    return number
 
 
 def positive(value: Any, name: str, owner: str) -> float:
@@ -131,6 +132,19 @@ def finite(block: NDArray[Any], owner: str, *, name: str = "X", first_row: int =
         raise ValueError(f"{name} of {owner} must be finite, got {what} in row {first_row + row}.")
 
 
+def measurable(block: NDArray[Any], owner: str, *, name: str = "X", first_row: int = 0) -> None:
+    """Raise if distances between such rows could overflow float32, in which faiss counts them.
+
+    It does not survive an infinite distance. Finite values are taken for granted.
+    """
+    # Coordinates differ by at most twice the limit; another factor 2 is for sums on the way.
+    limit = float(np.sqrt(np.finfo(np.float32).max / block.shape[1])) / 4
+    if max(block.max(), -block.min()) > limit:
+        row, column = np.argwhere(np.abs(block) > limit)[0]
+        demand = f"within ±{limit:.2g}, for distances to fit float32"
+        refuse(name, owner, demand, f"{block[row, column]:.2g} in row {first_row + row}")
+
+
 def labels(y: Any, n_rows: int, owner: str) -> NDArray[Any]:
     """Return ``y`` as one label per row."""
     if y is None:
@@ -148,4 +162,17 @@ def labels(y: Any, n_rows: int, owner: str) -> NDArray[Any]:
             refuse("y", owner, "finite", "NaN or infinity")
         if not (array == np.floor(array)).all():
             raise ValueError(f"Unknown label type: y of {owner} must be class labels, got reals.")
+    if array.dtype.kind in "cOV":
+        _demand_classes(array, owner)
     return array
+
+
+def _demand_classes(array: NDArray[Any], owner: str) -> None:
+    """Objects may be anything: as labels they must be there and comparable, -1 apart."""
+    try:
+        classes = sorted({label for label in array.tolist() if label != -1})
+        comparable = None not in classes and all(label == label for label in classes)
+    except TypeError:
+        comparable = False
+    if not comparable:
+        refuse("y", owner, "labels that can be compared", "missing or mixed ones")

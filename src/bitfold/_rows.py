@@ -9,7 +9,7 @@ stored as uint8, float32 or float64.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -22,6 +22,9 @@ FloatArray = NDArray[np.float32]
 
 BLOCK_BYTES = 8 << 20
 """What one block of float32 may weigh: it stays in the last-level cache."""
+
+_SCATTERED = 256
+"""Chosen rows read at a time; each may bring in 16 pages of a memory map around it."""
 
 
 class Block(NamedTuple):
@@ -46,10 +49,11 @@ class Rows:
 
     @classmethod
     def centred(cls, matrix: NDArray[Any], owner: str) -> Rows:
-        """Centre on the mean, found in one pass that also proves every value finite."""
+        """Centre on the mean, found in one pass that also proves every distance finite."""
         rows = cls(matrix, np.zeros(matrix.shape[1], np.float32), owner)
         total = np.zeros(matrix.shape[1])
-        for _, values in rows.blocks():
+        for start, values in rows.blocks():
+            _checks.measurable(values, owner, first_row=start)
             total += values.sum(axis=0, dtype=np.float64)
         return cls(matrix, (total / len(matrix)).astype(np.float32), owner)
 
@@ -63,7 +67,7 @@ class Rows:
 
     def block(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
         """Rows [start, stop), converted, centred and checked."""
-        values = self._convert(self.matrix[start:stop], start, out)
+        values = self._convert(self.matrix[start:stop], range(start, stop), out)
         _release(self.matrix, start, stop)
         return values
 
@@ -76,11 +80,10 @@ class Rows:
     def take(self, indices: NDArray[np.integer[Any]]) -> FloatArray:
         """Return chosen rows; sorted indices read a memory map forwards."""
         out = np.empty((len(indices), self.n_features), np.float32)
-        step = block_length(self.n_features)
-        for start in range(0, len(indices), step):
-            chosen = indices[start : start + step]
-            self._convert(self.matrix[chosen], int(chosen[0]), out[start : start + len(chosen)])
-        _release(self.matrix, 0, len(self))
+        for start in range(0, len(indices), _SCATTERED):
+            chosen = indices[start : start + _SCATTERED]
+            self._convert(self.matrix[chosen], chosen, out[start : start + len(chosen)])
+            _release(self.matrix, int(chosen.min()), int(chosen.max()) + 1)
         return out
 
     def sample(self, size: int, rng: np.random.Generator) -> FloatArray:
@@ -89,7 +92,10 @@ class Rows:
             return self.take(np.arange(len(self)))
         return self.take(np.sort(rng.choice(len(self), size, replace=False, shuffle=False)))
 
-    def _convert(self, part: NDArray[Any], first_row: int, out: FloatArray | None) -> FloatArray:
+    def _convert(
+        self, part: NDArray[Any], numbers: Iterable[int], out: FloatArray | None
+    ) -> FloatArray:
+        """Convert the rows of these numbers."""
         if out is None:
             out = np.empty(part.shape, np.float32)
         # Integers of 32 bits and more need double precision on the way.
@@ -102,10 +108,13 @@ class Rows:
                 dtype=np.float64 if wide else np.float32,
                 casting="unsafe",
             )
-            # A sum is finite only if all its terms are; it costs far less than a look at each.
-            suspicious = not np.isfinite(out.sum())
+            # A sum of squares is finite only if all its terms are; it costs far less than a look
+            # at each.
+            flat = out.reshape(-1)
+            suspicious = not np.isfinite(np.dot(flat, flat))
         if suspicious:
-            _checks.finite(part, self.owner, first_row=first_row)
+            for number, row in zip(numbers, part, strict=True):
+                _checks.finite(row[None], self.owner, first_row=int(number))
         return out
 
 

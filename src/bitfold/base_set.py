@@ -27,6 +27,10 @@ SAMPLE_BYTES = 320 << 20
 """What the sample that a base set is learned from may weigh."""
 
 
+_MOST_FILLS = 30
+"""Rounds of moving empty centres; a dozen were the most seen, with nine in ten rows repeated."""
+
+
 class LabelledBase(NamedTuple):
     """A base set chosen class by class (Alg. 2, line 1)."""
 
@@ -88,6 +92,8 @@ class BaseStrategy(BaseEstimator, ABC):
         y = _checks.labels(y, len(rows), type(self).__name__)
         labelled = is_labelled(y)
         classes, sizes = np.unique(y[labelled], return_counts=True)
+        if not len(classes):
+            _checks.refuse("y", type(self).__name__, "labels of at least 1 class", "only -1")
         m = _checks.integer(self.m, "m", type(self).__name__, low=2 * len(classes))
         parts, names = [], []
         for step, (label, share) in enumerate(zip(classes, share_out(m, sizes), strict=True)):
@@ -141,9 +147,7 @@ class RandomBase(BaseStrategy):
     def _choose(
         self, sample: FloatArray, m: int, rng: np.random.Generator, on_step: OnStep | None
     ) -> FloatArray:
-        shuffled = sample[rng.permutation(len(sample))]
-        _, first = np.unique(shuffled, axis=0, return_index=True)
-        return shuffled[np.sort(first)[:m]]
+        return sample[first_distinct(sample, rng.permutation(len(sample)), m)]
 
 
 class KMeansBase(BaseStrategy):
@@ -245,14 +249,42 @@ def kmeans(
 
     The points must have more than m distinct rows.
     """
+    framed = _framed(points)
     seed = int(rng.integers(2**31))
     centres: FloatArray | None = None
     for step in range(n_iter):
-        centres = _lloyd(points, m, seed, centres)
+        centres = _lloyd(framed.points, m, seed, centres)
         if on_step:
             on_step(step + 1, n_iter)
     assert centres is not None  # n_iter is at least 1
-    return _fill_empty(points, centres, seed)
+    centres = _fill_empty(framed.points, centres)
+    return (framed.centre + np.float64(framed.scale) * centres).astype(np.float32)
+
+
+class _Framed(NamedTuple):
+    """Points as (points - centre) / scale."""
+
+    points: FloatArray
+    centre: FloatArray
+    scale: np.float32
+
+
+def _framed(points: FloatArray) -> _Framed:
+    """Bring points to where float32 products neither cancel nor overflow, if they are not there.
+
+    Far from the origin |x|² - 2 x·c + |c|² cancels to noise; too large or too small it is not a
+    number that faiss could compare.
+    """
+    some = points[:: max(1, len(points) // 1000)].astype(np.float64)
+    centre = np.median(some, axis=0)  # unlike a mean, not led astray by an outlier
+    sq_spread = np.median(((some - centre) ** 2).sum(axis=1))
+    reach = np.maximum(points.max(axis=0) - centre, centre - points.min(axis=0)).max()
+    if centre @ centre <= 4 * sq_spread and 1e-9 < reach < 1e9:
+        return _Framed(points, np.zeros(len(centre), np.float32), np.float32(1))
+    near = points - centre.astype(np.float32)
+    scale = np.float32(np.exp2(np.floor(np.log2(reach))))  # a power of two does not round
+    near /= scale
+    return _Framed(near, centre.astype(np.float32), scale)
 
 
 def _lloyd(points: FloatArray, m: int, seed: int, centres: FloatArray | None) -> FloatArray:
@@ -266,29 +298,30 @@ def _lloyd(points: FloatArray, m: int, seed: int, centres: FloatArray | None) ->
         check_input_data_for_NaNs=False,
     )
     run.train(points, init_centroids=centres)
-    moved: FloatArray = run.centroids
-    return moved
+    return np.asarray(run.centroids)
 
 
-def _fill_empty(points: FloatArray, centres: FloatArray, seed: int) -> FloatArray:
+def _fill_empty(points: FloatArray, centres: FloatArray) -> FloatArray:
     """Give every centre at least one point: an empty one moves to the worst served point."""
-    for _ in range(len(centres)):
+    for _ in range(_MOST_FILLS):
         distances, nearest = faiss.knn(points, centres, 1)
         empty = np.flatnonzero(np.bincount(nearest[:, 0], minlength=len(centres)) == 0)
         if not len(empty):
             return centres
-        centres[empty] = _worst_served(points, distances[:, 0], len(empty))
+        worst_served = np.argsort(-distances[:, 0], kind="stable")
+        moved = first_distinct(points, worst_served, len(empty))
+        centres[empty[: len(moved)]] = points[moved]
     return centres
 
 
-def _worst_served(points: FloatArray, sq_distances: FloatArray, count: int) -> FloatArray:
-    """Return the ``count`` distinct points farthest from their centres."""
-    order = np.argsort(-sq_distances, kind="stable")
-    candidates = points[order[: 8 * count]]
-    _, first = np.unique(candidates, axis=0, return_index=True)
-    first = np.sort(first)
-    # Should duplicates crowd out the rest, cycling through them only costs another round.
-    return candidates[np.resize(first, count)]
+def first_distinct(points: FloatArray, order: Indices, count: int) -> Indices:
+    """Return the first ``count`` indices along ``order`` that have distinct points."""
+    # Duplicates are rare: comparing a few more than wanted is far cheaper than comparing all.
+    for size in (2 * count, 16 * count, len(order)):
+        _, first = np.unique(points[order[:size]], axis=0, return_index=True)
+        if len(first) >= count:
+            break
+    return order[np.sort(first)[:count]]
 
 
 def kmedoids(
@@ -299,18 +332,22 @@ def kmedoids(
     on_step: OnStep | None = None,
 ) -> FloatArray:
     """Alternate assignment and medoids from a K-means start (Park and Jun, 2009)."""
-    centres = kmeans(points, m, n_iter, rng, on_step)
-    _, start = faiss.knn(centres, points, 1)
+    near = _framed(points).points
+    _, start = faiss.knn(kmeans(near, m, n_iter, rng, on_step), near, 1)
     medoids = np.unique(start[:, 0])
     for _ in range(n_iter):
-        _, nearest = faiss.knn(points, points[medoids], 1)
+        _, nearest = faiss.knn(near, near[medoids], 1)
+        cluster = nearest[:, 0]
         moved = np.unique(
-            [_medoid(points, np.flatnonzero(nearest[:, 0] == j), rng) for j in range(len(medoids))]
+            [_medoid(near, np.flatnonzero(cluster == j), rng) for j in np.unique(cluster)]
         )
         if np.array_equal(moved, medoids):
             break
         medoids = moved
-    return points[_complete(points, medoids, m)]
+    distances, _ = faiss.knn(near, near[medoids], 1)
+    farthest = np.argsort(-distances[:, 0], kind="stable")
+    # Two centres may have shared a nearest sample; the worst served points make up for them.
+    return points[np.sort(first_distinct(points, np.concatenate([medoids, farthest]), m))]
 
 
 def _medoid(points: FloatArray, members: Indices, rng: np.random.Generator) -> int:
@@ -321,13 +358,3 @@ def _medoid(points: FloatArray, members: Indices, rng: np.random.Generator) -> i
     witness_norms = np.einsum("ij,ij->i", points[witnesses], points[witnesses])
     sq = sq_norms[:, None] - 2 * products + witness_norms
     return int(members[np.argmin(np.sqrt(np.maximum(sq, 0)).sum(axis=1))])
-
-
-def _complete(points: FloatArray, medoids: Indices, m: int) -> Indices:
-    """Bring the medoids to m distinct points: two centres may have shared a nearest sample."""
-    while len(medoids) < m:
-        distances, _ = faiss.knn(points, points[medoids], 1)
-        farthest = np.argsort(-distances[:, 0], kind="stable")[: m - len(medoids)]
-        _, first = np.unique(points[farthest], axis=0, return_index=True)
-        medoids = np.union1d(medoids, farthest[first])
-    return medoids

@@ -1,4 +1,4 @@
-"""Step 3, induction: every point is the weighted mean of its nearest base points (Eq. 7-9)."""
+"""Step 3, induction: every point is the weighted mean of its nearest base points (Eq. 8-10)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class BaseSet:
         return found
 
     def induce(self, rows: FloatArray, embedding: FloatArray, bandwidth: float) -> FloatArray:
-        """Eq. (7): embed a block of rows, each by itself.
+        """Eq. (8): embed a block of rows, each by itself.
 
         Parameters
         ----------
@@ -69,7 +69,7 @@ class BaseSet:
 def learn_bandwidth(neighbours: Neighbours) -> float:
     """σ of the weights: σ² is how much farther, squared, the k nearest lie than the nearest.
 
-    In the quotient of Eq. (7) only differences of squared distances count, so their mean is the
+    In the quotient of Eq. (8) only differences of squared distances count, so their mean is the
     scale: noise in directions of its own, which adds the same to all distances, changes nothing.
     """
     d = neighbours.sq_distances

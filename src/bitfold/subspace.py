@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -37,5 +38,8 @@ def discriminant(
     _checks.integer(n_components, "n_bits", owner, low=1, high=limit, why=why)
     # Shrinkage keeps the within-class scatter invertible when base points are few.
     lda = LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto", n_components=n_components)
-    projected = lda.fit(base_embedding, labels).transform(base_embedding)
+    with warnings.catch_warnings():
+        # A class of one base point adds no scatter, which is as it should be.
+        warnings.filterwarnings("ignore", "Only one sample available")
+        projected = lda.fit(base_embedding, labels).transform(base_embedding)
     return np.ascontiguousarray(projected - projected.mean(axis=0), np.float32)

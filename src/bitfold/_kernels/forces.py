@@ -1,7 +1,9 @@
 """Forces between base points in the embedding: what the sgemms of the descent leave to do.
 
 The repulsion of m points is two matrix products, Y Yᵀ and (weights) Y, with one pass over the
-weights between them; the attraction runs along the sparse affinities.
+weights between them; the attraction runs along the sparse affinities. ``error_model="numpy"``
+everywhere: Python's, which must be able to raise at each division, keeps loops from being
+vectorised.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float32]
 
 
-@njit(nogil=True, cache=True, fastmath=True)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
 def cauchy(products: FloatArray, sq_norms: FloatArray, first: int, sums: FloatArray) -> float:
     """Turn inner products into squared Student weights, in place.
 
@@ -40,7 +42,7 @@ def cauchy(products: FloatArray, sq_norms: FloatArray, first: int, sums: FloatAr
     return total
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def exponents(products: FloatArray, sq_norms: FloatArray, first: int) -> None:
     """Turn inner products into -|y_i - y_j|², in place; the diagonal's exponential will be 0."""
     for i in range(products.shape[0]):
@@ -51,19 +53,21 @@ def exponents(products: FloatArray, sq_norms: FloatArray, first: int) -> None:
         row[first + i] = -np.inf
 
 
-@njit(nogil=True, cache=True, fastmath=True)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
 def attraction(
     Y: FloatArray,
     indptr: NDArray[np.int32],
     indices: NDArray[np.int32],
     values: FloatArray,
     student: bool,
+    with_cost: bool,
     out: FloatArray,
 ) -> float:
     """Sum p_ij w_ij (y_i - y_j) along the affinities of all points, into ``out``.
 
     w is the Student weight, or 1 for the Gaussian methods. Returns Σ p_ij log(1 / w_ij), or
-    Σ p_ij |y_i - y_j|²: the attractive part of the objective.
+    Σ p_ij |y_i - y_j|², the attractive part of the cost, if it is wanted: the logarithms take as
+    long as all the rest.
     """
     cost = 0.0
     n_components = Y.shape[1]
@@ -79,15 +83,14 @@ def attraction(
             pull = values[e]
             if student:
                 pull /= np.float32(1) + distance
-                cost += values[e] * math.log1p(distance)
-            else:
-                cost += values[e] * distance
+            if with_cost:
+                cost += values[e] * (math.log1p(distance) if student else distance)
             for c in range(n_components):
                 force[c] += pull * (y[c] - other[c])
     return cost
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def step(
     Y: FloatArray,
     gradient: FloatArray,

@@ -26,13 +26,35 @@ _MOST = 64
 """Candidates a row may have; one with more near-ties looks at all base points."""
 
 
+_FAR = np.float32(1e30)
+"""Squared length from which on float32 could overflow; such rows are measured in float64."""
+
+
 @njit(nogil=True, cache=True, fastmath=_LOOSE)
 def _sq_distance(x: FloatArray, b: FloatArray) -> float:
+    """|x - b|² by differences, which do not cancel."""
+    total = np.float32(0)
+    for c in range(x.shape[0]):
+        difference = x[c] - b[c]
+        total += difference * difference
+    return total
+
+
+@njit(nogil=True, cache=True, fastmath=_LOOSE)
+def _far_sq_distance(x: FloatArray, b: FloatArray) -> float:
     """|x - b|² in double precision, so that even the farthest point stays finite."""
     total = 0.0
     for c in range(x.shape[0]):
-        difference = x[c] - b[c]
-        total += np.float64(difference) * np.float64(difference)
+        difference = np.float64(x[c]) - np.float64(b[c])
+        total += difference * difference
+    return total
+
+
+@njit(nogil=True, cache=True, fastmath=_LOOSE)
+def _sq_length(x: FloatArray) -> float:
+    total = np.float32(0)
+    for c in range(x.shape[0]):
+        total += x[c] * x[c]
     return total
 
 
@@ -61,7 +83,9 @@ def _insert(
 
 
 @njit(nogil=True, cache=True, fastmath=_LOOSE)
-def _bound(scores: FloatArray, sq_norms: FloatArray, k: int, lows: FloatArray) -> float:
+def _bound(
+    scores: FloatArray, sq_norms: FloatArray, k: int, lows: FloatArray, room: FloatArray
+) -> float:
     """Turn products into |b|² - 2 x·b in place; return a bound on the k-th smallest.
 
     The columns are dealt out to lanes; k lanes have their smallest score below the k-th smallest
@@ -74,24 +98,28 @@ def _bound(scores: FloatArray, sq_norms: FloatArray, k: int, lows: FloatArray) -
         for lane in range(_LANES):
             score = sq_norms[first + lane] - np.float32(2) * scores[first + lane]
             scores[first + lane] = score
-            lows[lane] = min(lows[lane], score)
+            # Not min(): its care for NaN would keep the loop from being vectorised.
+            lows[lane] = score if score < lows[lane] else lows[lane]
     for lane in range(m - whole):
         score = sq_norms[whole + lane] - np.float32(2) * scores[whole + lane]
         scores[whole + lane] = score
         lows[lane] = min(lows[lane], score)
-    return _kth(lows, _LANES, k)
+    return _kth(lows, _LANES, k, room)
 
 
 @njit(nogil=True, cache=True)
-def _kth(values: FloatArray, filled: int, k: int) -> float:
-    """Sort the k smallest of the first ``filled`` values to the front; return the last of them."""
-    for place in range(k):
-        smallest = place
-        for other in range(place + 1, filled):
-            if values[other] < values[smallest]:
-                smallest = other
-        values[place], values[smallest] = values[smallest], values[place]
-    return values[k - 1]
+def _kth(values: FloatArray, count: int, k: int, smallest: FloatArray) -> float:
+    """Return the k-th smallest of the first ``count`` values; ``smallest`` is room for k."""
+    smallest[:k] = np.inf
+    for i in range(count):
+        value = values[i]
+        if value < smallest[k - 1]:
+            place = k - 1
+            while place > 0 and smallest[place - 1] > value:
+                smallest[place] = smallest[place - 1]
+                place -= 1
+            smallest[place] = value
+    return smallest[k - 1]
 
 
 @njit(nogil=True, cache=True)
@@ -101,10 +129,11 @@ def _propose(
     k: int,
     slack: float,
     lows: FloatArray,
+    room: FloatArray,
     candidates: NDArray[np.int32],
 ) -> int:
     """List every base point whose score is within ``slack`` of the k-th; -1 if they are many."""
-    limit = np.float32(_bound(scores, sq_norms, k, lows) + slack)
+    limit = np.float32(_bound(scores, sq_norms, k, lows, room) + slack)
     count = 0
     for j in range(scores.shape[0]):
         if scores[j] <= limit:
@@ -115,19 +144,24 @@ def _propose(
     if count < k:  # scores that overflowed
         return -1
     if count > k:
-        count = _tighten(scores, k, slack, candidates, count)
+        count = _tighten(scores, k, slack, room, candidates, count)
     return count
 
 
 @njit(nogil=True, cache=True)
 def _tighten(
-    scores: FloatArray, k: int, slack: float, candidates: NDArray[np.int32], count: int
+    scores: FloatArray,
+    k: int,
+    slack: float,
+    room: FloatArray,
+    candidates: NDArray[np.int32],
+    count: int,
 ) -> int:
     """Keep the candidates within ``slack`` of the k-th best of them."""
     values = np.empty(_MOST, np.float32)
     for c in range(count):
         values[c] = scores[candidates[c]]
-    limit = np.float32(_kth(values, count, k) + slack)
+    limit = np.float32(_kth(values, count, k, room) + slack)
     kept = 0
     for c in range(count):
         if scores[candidates[c]] <= limit:
@@ -152,7 +186,7 @@ def nearest(
     """
     m, n_features = base.shape
     k = indices.shape[1]
-    lows = np.empty(_LANES, np.float32)
+    lows, room = np.empty(_LANES, np.float32), np.empty(_LANES, np.float32)
     candidates = np.empty(_MOST, np.int32)
     largest = math.sqrt(np.float64(sq_norms.max()))
     # Worst case of a float32 inner product of this length (Higham, Sec. 3.1), doubled by the
@@ -160,29 +194,20 @@ def nearest(
     unit = 4 * 2.0**-24 * (n_features + 4)
     for i in range(rows.shape[0]):
         x = rows[i]
+        sq_length = _sq_length(x)
+        far = not sq_length + largest * largest < _FAR
         count = -1
-        if k < _LANES:
-            slack = unit * largest * (math.sqrt(_sq_length(x)) + largest)
-            count = _propose(products[i], sq_norms, k, slack, lows, candidates)
+        if k < _LANES and not far:
+            slack = unit * largest * (math.sqrt(sq_length) + largest)
+            count = _propose(products[i], sq_norms, k, slack, lows, room, candidates)
         filled = 0
-        if count < 0:
-            for j in range(m):
-                filled = _insert(sq_distances[i], indices[i], filled, _sq_distance(x, base[j]), j)
-        else:
-            for c in range(count):
-                j = candidates[c]
-                filled = _insert(sq_distances[i], indices[i], filled, _sq_distance(x, base[j]), j)
+        for c in range(m if count < 0 else count):
+            j = c if count < 0 else candidates[c]
+            distance = _far_sq_distance(x, base[j]) if far else _sq_distance(x, base[j])
+            filled = _insert(sq_distances[i], indices[i], filled, distance, j)
 
 
-@njit(nogil=True, cache=True, fastmath=_LOOSE)
-def _sq_length(x: FloatArray) -> float:
-    total = 0.0
-    for c in range(x.shape[0]):
-        total += np.float64(x[c]) * np.float64(x[c])
-    return total
-
-
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def weighted_mean(
     indices: NDArray[np.int32],
     sq_distances: NDArray[np.float64],
@@ -190,7 +215,7 @@ def weighted_mean(
     embedding: FloatArray,
     out: FloatArray,
 ) -> None:
-    """Eq. (7) for each row: the mean of its base points' embeddings, weighted by a Gaussian.
+    """Eq. (8) for each row: the mean of its base points' embeddings, weighted by a Gaussian.
 
     Distances are taken relative to the nearest one, which cancels in the quotient and keeps the
     largest weight at 1: a point far from everything still has a mean.

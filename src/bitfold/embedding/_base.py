@@ -28,7 +28,7 @@ class DataGraph(Protocol):
     """How the training data hang on the base set; read only by embeddings that need it."""
 
     bandwidth: float
-    """σ of Eq. (3)."""
+    """σ of the weights under Eq. (2)."""
 
     k: int
     """How many nearest base points a training point has."""
@@ -76,7 +76,7 @@ class Embedding(BaseEstimator, ABC):
 
         Returns
         -------
-        One row per base point, centred on the origin, as Eq. (8) assumes.
+        One row per base point, centred on the origin, as Eq. (9) assumes.
         """
         owner = type(self).__name__
         points = _checks.matrix(base, owner, name="base", min_rows=2)
@@ -85,7 +85,7 @@ class Embedding(BaseEstimator, ABC):
         limit = self._limit(*points.shape)
         high, why = limit or (None, "")
         _checks.integer(n_components, "n_bits", owner, low=1, high=high, why=why)
-        Y = self._embed(points, n_components, _checks.generator(rng), data)
+        Y = self._embed(points, n_components, _checks.generator(rng), data, on_step)
         Y = np.asarray(Y, np.float64)
         return np.ascontiguousarray(Y - Y.mean(axis=0), np.float32)
 
@@ -100,5 +100,6 @@ class Embedding(BaseEstimator, ABC):
         n_components: int,
         rng: np.random.Generator,
         data: DataGraph | None,
+        on_step: OnStep | None,
     ) -> NDArray[Any]:
         """Place checked points; ``embed`` centres what this returns."""

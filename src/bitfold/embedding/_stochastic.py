@@ -35,6 +35,7 @@ class Stochastic(Embedding):
         n_components: int,
         rng: np.random.Generator,
         data: DataGraph | None,
+        on_step: OnStep | None,
     ) -> FloatArray:
         owner = type(self).__name__
         perplexity = _checks.positive(self.perplexity, "perplexity", owner)
@@ -45,7 +46,7 @@ class Stochastic(Embedding):
         if rate is not None:
             rate = _checks.positive(rate, "learning_rate", owner)
         P = perplexity_affinities(base, perplexity)
-        schedule = descent.Schedule(n_iter, rate)
+        schedule = descent.Schedule(n_iter, rate, on_step=on_step)
         return self._run(P, n_components, rng, schedule).Y
 
     def _run(

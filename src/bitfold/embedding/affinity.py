@@ -12,13 +12,23 @@ from scipy.sparse import csr_array
 FloatArray = NDArray[np.float32]
 
 
-def perplexity_affinities(base: FloatArray, perplexity: float) -> csr_array:
-    """p_ij of Eq. (10): symmetrised conditional probabilities of Gaussian neighbours, sum 1.
+def perplexity_affinities(
+    base: FloatArray, perplexity: float, n_neighbors: int | None = None
+) -> csr_array:
+    """p_ij of Eq. (11): symmetrised conditional probabilities of Gaussian neighbours, sum 1.
 
-    Each point's bandwidth gives its neighbours the wanted perplexity (2 to the entropy); only
-    the 3 × perplexity nearest count, the rest is below a thousandth.
+    Each point's bandwidth gives its neighbours the wanted perplexity (2 to the entropy).
+
+    Parameters
+    ----------
+    base
+        The base set, one point a row.
+    perplexity
+        Effective number of neighbours.
+    n_neighbors
+        How many nearest count; None is 3 × perplexity, which leaves out less than a thousandth.
     """
-    sq_distances, neighbours = _neighbours(base, int(np.ceil(3 * perplexity)))
+    sq_distances, neighbours = _neighbours(base, n_neighbors or int(np.ceil(3 * perplexity)))
     conditional = _match_perplexity(sq_distances, perplexity)
     m, k = neighbours.shape
     P = csr_array((conditional.ravel(), neighbours.ravel(), np.arange(m + 1) * k), shape=(m, m))

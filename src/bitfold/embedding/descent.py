@@ -20,6 +20,7 @@ from bitfold._kernels.threads import map_blocks, n_threads, serial_blas
 
 FloatArray = NDArray[np.float32]
 OnStep = Callable[[int, int], None]
+Edges = tuple[NDArray[np.int32], NDArray[np.int32], FloatArray]
 
 _BLOCK_ROWS = 256
 _PARALLEL_FROM = 1024
@@ -27,6 +28,9 @@ _PARALLEL_FROM = 1024
 
 _LOOK_EVERY = 50
 """Iterations between two looks at the progress made."""
+
+_GUARD_EVERY = 5
+"""Iterations between two looks at whether the steps are too long; divides the former."""
 
 
 _MOST_RISE = 1.2
@@ -89,12 +93,13 @@ def descend(P: csr_array, objective: Objective, Y: FloatArray, schedule: Schedul
     since = 0
     with serial_blas():
         for iteration in range(1, schedule.n_iter + 1):
-            cost = _gradient(Y, edges, objective, gradient)
-            if not cost <= _MOST_RISE * reached:
+            since += 1
+            look = since % _GUARD_EVERY == 0 or iteration == schedule.n_iter
+            cost = _gradient(Y, edges, objective, gradient, with_cost=look)
+            if look and not cost <= _MOST_RISE * reached:
                 # The steps were too long for this objective: back to firm ground, half as fast.
                 Y[:], velocity[:], gains[:], rate, since = good, 0, 1, rate / 2, 0
                 continue
-            since += 1
             if since == _LOOK_EVERY:
                 if schedule.on_step:
                     schedule.on_step(iteration, schedule.n_iter)
@@ -106,13 +111,10 @@ def descend(P: csr_array, objective: Objective, Y: FloatArray, schedule: Schedul
 
 
 def _gradient(
-    Y: FloatArray,
-    edges: tuple[NDArray[np.int32], NDArray[np.int32], FloatArray],
-    objective: Objective,
-    out: FloatArray,
+    Y: FloatArray, edges: Edges, objective: Objective, out: FloatArray, with_cost: bool = True
 ) -> float:
-    """Write the gradient into ``out``; return the cost."""
-    pull = forces.attraction(Y, *edges, objective.student, out)
+    """Write the gradient into ``out``; return the cost, if it is wanted."""
+    pull = forces.attraction(Y, *edges, objective.student, with_cost, out)
     push = objective.repulsion(Y)
     out -= push.force
     out *= np.float32(4)

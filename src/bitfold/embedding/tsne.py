@@ -1,4 +1,4 @@
-"""t-SNE of the base set (Sec. 3.4, Eq. 10), in as many dimensions as the code has bits."""
+"""t-SNE of the base set (Sec. 3.4, Eq. 11), in as many dimensions as the code has bits."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def cauchy_repulsion(Y: FloatArray) -> descent.Push:
 def tsne(
     P: csr_array, n_components: int, rng: np.random.Generator, schedule: descent.Schedule
 ) -> descent.Descent:
-    """Minimise KL(P || Q), Eq. (10), with q_ij ∝ 1 / (1 + |y_i - y_j|²)."""
+    """Minimise KL(P || Q), Eq. (11), with q_ij ∝ 1 / (1 + |y_i - y_j|²)."""
     objective = descent.Objective(cauchy_repulsion, True, descent.negative_entropy(P))
     start = descent.random_start(P.shape[0], n_components, rng)
     return descent.descend(P, objective, start, schedule)
@@ -43,7 +43,7 @@ class TSNE(Stochastic):
     """t-distributed stochastic neighbour embedding: IMH-tSNE, the paper's best.
 
     Neighbours of the base set stay neighbours, and all others are pushed apart by a heavy-tailed
-    distribution, so that clusters do not crowd together: Eq. (10).
+    distribution, so that clusters do not crowd together: Eq. (11).
 
     Parameters
     ----------

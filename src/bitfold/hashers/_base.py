@@ -29,8 +29,8 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
 
     A subclass stores its hyper-parameters in ``__init__``, learns from :class:`Rows` in ``_learn``
     and embeds one block of rows in ``_embed_block``. What it learned are attributes that end in
-    ``_``: ``n_bits_``, other numbers and strings, and the float32 arrays that ``_layout`` names
-    with their shapes. Files hold just that.
+    ``_``: the numbers and strings that ``_scalars`` names with their types, and the float32 arrays
+    that ``_layout`` names with their shapes. Files hold just that.
 
     Attributes
     ----------
@@ -43,6 +43,9 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
     _layout: ClassVar[dict[str, tuple[str, ...]]] = {"centre_": ("n_features_in_",)}
     """Learned arrays and their shapes; equal names are equal sizes."""
 
+    _scalars: ClassVar[dict[str, type]] = {"n_bits_": int, "n_features_in_": int}
+    """Learned values and their types; integers are at least 1 and reals finite."""
+
     n_bits_: int
     n_features_in_: int
     centre_: FloatArray
@@ -54,6 +57,9 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
     @abstractmethod
     def _embed_block(self, values: FloatArray) -> FloatArray:
         """Embed rows, each by itself: one real per bit, thresholded at zero later."""
+
+    def _check_learned(self) -> None:
+        """Raise if state that came from a file, types and shapes apart, is none ``fit`` leaves."""
 
     @property
     def _width(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -22,36 +23,37 @@ if TYPE_CHECKING:
 
 def to_stored(hasher: Hasher) -> Stored:
     """Describe a fitted hasher."""
-    learned = {n: v for n, v in vars(hasher).items() if n.endswith("_") and not n.startswith("_")}
-    names = learned.pop("feature_names_in_", None)
+    names = getattr(hasher, "feature_names_in_", None)
     meta = {
         "params": {name: _to_json(value) for name, value in hasher.get_params(False).items()},
-        "learned": {n: _to_json(v) for n, v in learned.items() if n not in hasher._layout},
+        "learned": {name: _to_json(getattr(hasher, name)) for name in hasher._scalars},
         "feature_names": None if names is None else [str(name) for name in names],
     }
-    arrays = {n: v for n, v in learned.items() if n in hasher._layout}
+    arrays = {name: getattr(hasher, name) for name in hasher._layout}
     return Stored(type(hasher).__name__, meta, arrays)
 
 
-def from_stored(stored: Stored, kinds: type[Hasher]) -> Hasher:
-    """Make the hasher that was described; every shape is checked before a kernel sees it."""
+def from_stored(stored: Stored, kinds: type[Any]) -> Hasher:
+    """Make the hasher that was described; all its state is checked before a kernel sees it."""
     kind = find(kinds, stored.kind)
     if kind is None:
         raise FormatError(f"holds a {stored.kind}, which is no hasher known here")
     try:
-        hasher = kind(**{n: _from_json(v) for n, v in stored.meta["params"].items()})
-        vars(hasher).update(stored.meta["learned"])
-        names = stored.meta["feature_names"]
-    except (AttributeError, KeyError, TypeError) as error:
+        hasher: Hasher = kind(**{n: _from_json(v) for n, v in stored.meta["params"].items()})
+        learned, names = {**stored.meta["learned"]}, stored.meta["feature_names"]
+    except (AttributeError, KeyError, RecursionError, TypeError) as error:
         raise FormatError(f"is no {stored.kind} of this version ({error})") from None
+    _check_scalars(learned, hasher._scalars)
+    _check_layout(stored.arrays, hasher._layout, learned)
+    _check_names(names, learned["n_features_in_"])
+    hasher.__dict__.update(learned | stored.arrays)
     if names is not None:
         hasher.feature_names_in_ = np.array(names, object)
-    vars(hasher).update(stored.arrays)
-    _check_layout(hasher, stored.arrays)
+    _check_meaning(hasher)
     return hasher
 
 
-def load(path: persistence.PathLike, kinds: type[Hasher], *, mmap: bool = False) -> Hasher:
+def load(path: persistence.PathLike, kinds: type[Any], *, mmap: bool = False) -> Hasher:
     """Read a hasher; an error names the file."""
     stored = persistence.read(path, mmap=mmap)
     try:
@@ -95,18 +97,49 @@ def _from_json(value: Any) -> Any:
     return kind(**{name: _from_json(v) for name, v in value["params"].items()})
 
 
-def _check_layout(hasher: Hasher, arrays: dict[str, NDArray[Any]]) -> None:
-    """Refuse arrays that are missing, unknown, of another type or of shapes that do not agree."""
-    if arrays.keys() != hasher._layout.keys():
+def _check_scalars(learned: dict[str, Any], types: dict[str, type]) -> None:
+    """Refuse numbers and strings that are missing, unknown, of another type or out of range."""
+    if learned.keys() != types.keys():
+        raise FormatError("is damaged: its numbers are not those of the hasher it names")
+    for name, value in learned.items():
+        # A bool would pass for an integer.
+        fits = type(value) is types[name]
+        if not fits or (type(value) is int and value < 1) or not _is_finite(value):
+            raise FormatError(f"is damaged: its {name} is not what the hasher needs")
+
+
+def _is_finite(value: Any) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _check_layout(
+    arrays: dict[str, NDArray[Any]], layout: dict[str, tuple[str, ...]], learned: dict[str, Any]
+) -> None:
+    """Refuse arrays that are missing, unknown, empty, of another type or shapes that disagree."""
+    if arrays.keys() != layout.keys():
         raise FormatError("is damaged: its arrays are not those of the hasher it names")
-    sizes: dict[str, Any] = {
-        name: getattr(hasher, name, None) for name in ("n_features_in_", "n_bits_")
-    }
+    sizes = dict(learned)
     for name, array in arrays.items():
-        shape = hasher._layout[name]
-        agree = len(shape) == array.ndim and all(
+        agree = len(layout[name]) == array.ndim and all(
             sizes.setdefault(side, size) == size
-            for side, size in zip(shape, array.shape, strict=True)
+            for side, size in zip(layout[name], array.shape, strict=True)
         )
-        if not agree or array.dtype != np.float32 or not np.isfinite(array).all():
+        usable = array.size > 0 and array.dtype == np.float32 and np.isfinite(array).all()
+        if not (agree and usable):
             raise FormatError(f"is damaged: its array {name} is not what the hasher needs")
+
+
+def _check_names(names: Any, n_features: int) -> None:
+    """Refuse column names that are not one string a feature."""
+    if names is None:
+        return
+    texts = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    if not texts or len(names) != n_features:
+        raise FormatError("is damaged: its feature names are not one for each feature")
+
+
+def _check_meaning(hasher: Hasher) -> None:
+    try:
+        hasher._check_learned()
+    except (TypeError, ValueError) as error:
+        raise FormatError(f"is damaged: {str(error).rstrip('.')}") from None

@@ -46,12 +46,12 @@ def embedding_strategy(value: Any, owner: str) -> e.Embedding:
 
 
 def _strategy(
-    value: Any, name: str, owner: str, names: dict[str, Any], kind: type[T], default: T
+    value: Any, name: str, owner: str, names: dict[str, Any], kind: type[Any], default: T
 ) -> T:
     if value is None:
         return default
     if not isinstance(value, kind):
         choices = ", ".join(repr(known) for known in names)
-        refuse(name, owner, f"one of {choices}, or a {kind.__name__} object", repr(value))
+        refuse(name, owner, f"one of {choices}, or an object of {kind.__name__}", repr(value))
     copy: T = clone(value)
     return copy

@@ -52,6 +52,7 @@ class _Inductive(Hasher):
         "base_embedding_": ("m", "n_bits_"),
         "bit_embedding_": ("m", "n_bits_"),
     }
+    _scalars: ClassVar[dict[str, type]] = {**Hasher._scalars, "bandwidth_": float, "k_": int}
 
     base_set_: FloatArray
     base_embedding_: FloatArray
@@ -70,7 +71,8 @@ class _Inductive(Hasher):
     @property
     def base_points_(self) -> NDArray[np.float64]:
         """The base set in the coordinates of the data."""
-        return self.base_set_ + self.centre_.astype(np.float64)
+        points: NDArray[np.float64] = np.add(self.base_set_, self.centre_, dtype=np.float64)
+        return points
 
     @property
     def _width(self) -> int:
@@ -88,6 +90,12 @@ class _Inductive(Hasher):
             self._ready = ready
         return ready
 
+    def _check_learned(self) -> None:
+        owner = type(self).__name__
+        m = len(self.base_set_)
+        _checks.integer(self.k_, "k_", owner, low=1, high=m, why=f"m = {m}")
+        _squarable(self.bandwidth_, "bandwidth_", owner)
+
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         state.pop("_ready", None)
@@ -96,6 +104,8 @@ class _Inductive(Hasher):
     def _settle_base(self, points: FloatArray, sample: FloatArray) -> None:
         """Fix the base set, how many of it carry a point, and the bandwidth."""
         owner = type(self).__name__
+        if len(points) < 2:
+            _checks.refuse("base", owner, "at least 2 distinct points", len(points))
         self.base_set_ = np.ascontiguousarray(points)
         self.k_ = min(_checks.integer(self.k, "k", owner, low=1), len(points))
         if self.k_ < self.k:
@@ -107,7 +117,7 @@ class _Inductive(Hasher):
         if self.bandwidth is None:
             self.bandwidth_ = learn_bandwidth(self._base.neighbours(sample))
         else:
-            self.bandwidth_ = _checks.positive(self.bandwidth, "bandwidth", owner)
+            self.bandwidth_ = _squarable(self.bandwidth, "bandwidth", owner)
 
     def _settle_bits(
         self, Y: FloatArray, sample: FloatArray, rng: np.random.Generator, progress: Progress
@@ -128,7 +138,7 @@ class IMH(_Inductive):
     """Inductive Manifold Hashing (Alg. 1).
 
     A small base set is embedded by a manifold method; every other point is carried in by the
-    weighted mean of its k nearest base points, Eq. (7); signs, after a rotation, are the code.
+    weighted mean of its k nearest base points, Eq. (8); signs, after a rotation, are the code.
 
     Parameters
     ----------
@@ -185,9 +195,7 @@ class IMH(_Inductive):
         _checks.one_of(self.rotation, "rotation", "IMH", (None, "itq"))
         base = base_strategy(self.base, "IMH", KMeansBase(400))
         embedding = embedding_strategy(self.embedding, "IMH")
-        for_base, for_sample, for_embedding, for_rotation = _checks.generators(
-            self.random_state, 4
-        )
+        for_base, for_sample, for_embedding, for_rotation = _checks.generators(self.random_state, 4)
         sample = rows.sample(SAMPLE, for_sample)
         points = base.choose(rows, rng=for_base, on_step=partial(progress, "base set"))
         self._settle_base(points, sample)
@@ -258,13 +266,14 @@ class SupervisedIMH(_Inductive):
         n_bits = self._length(y, n_components)
         base = base_strategy(self.base, owner, KMeansBase(1000))
         embedding = embedding_strategy(self.embedding, owner)
-        for_base, for_sample, for_embedding, for_rotation = _checks.generators(
-            self.random_state, 4
-        )
+        for_base, for_sample, for_embedding, for_rotation = _checks.generators(self.random_state, 4)
         sample = rows.sample(SAMPLE, for_sample)
         points, labels = base.choose_per_class(
             rows, y, rng=for_base, on_step=partial(progress, "base set")
         )
+        if len(points) <= (n_classes := len(np.unique(labels))):
+            demand = f"more than one point a class, for {n_classes} classes"
+            _checks.refuse("base", owner, demand, f"{len(points)} distinct points")
         self._settle_base(points, sample)
         Y = embedding.embed(
             points,
@@ -295,9 +304,17 @@ class SupervisedIMH(_Inductive):
         return tags
 
 
+def _squarable(bandwidth: Any, name: str, owner: str) -> float:
+    """Return σ as a float whose square float64 can hold."""
+    sigma = _checks.positive(bandwidth, name, owner)
+    if not 1e-150 <= sigma <= 1e150:
+        _checks.refuse(name, owner, "between 1e-150 and 1e150", bandwidth)
+    return sigma
+
+
 @dataclass(frozen=True)
 class _Graph:
-    """How the training data hang on the base set, for the embeddings that ask (Eq. 11)."""
+    """How the training data hang on the base set, for the embeddings that ask (Eq. 12)."""
 
     hasher: _Inductive
     rows: Rows

@@ -1,0 +1,42 @@
+"""How a ratio is measured and shown."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class Ratio(NamedTuple):
+    """One line of the table: what was measured, the ratio, and the bound it must keep."""
+
+    what: str
+    value: float
+    bound: float
+    at_least: bool = False
+    note: str = ""
+
+    @property
+    def kept(self) -> bool:
+        """Whether the bound is kept."""
+        return self.value >= self.bound if self.at_least else self.value <= self.bound
+
+
+def best_of(work: Callable[[], Any], times: int = 3) -> float:
+    """Seconds of the fastest of some runs."""
+    return min(seconds(work) for _ in range(times))
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    """Seconds of one run."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def side_by_side(
+    ours: Callable[[], Any], theirs: Callable[[], Any], times: int = 3
+) -> tuple[float, float]:
+    """Best seconds of each, taken in turns, so that a busy machine slows both alike."""
+    pairs = [(seconds(ours), seconds(theirs)) for _ in range(times)]
+    return min(a for a, _ in pairs), min(b for _, b in pairs)

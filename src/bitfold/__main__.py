@@ -1,0 +1,5 @@
+"""``python -m bitfold`` is ``bitfold``."""
+
+from bitfold.cli import main
+
+main()

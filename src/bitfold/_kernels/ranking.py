@@ -1,0 +1,296 @@
+"""Exact ranking by Hamming distance: one pass of xor and popcount over the distinct codes.
+
+Codes are scanned in the order of their smallest item, and items within a code ascend, so that
+ties fall by item without being sorted. ``starts`` and ``members`` list the items of each code;
+both are empty when every code has one item, its own number. ``dead`` marks removed items; it is
+empty when there are none. Words stand column by column, ``words[w, c]``: the layout that
+vectorises.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from bitfold._kernels.hamming import popcount
+
+Words = NDArray[np.uint64]
+Places = NDArray[np.uint32]
+Flags = NDArray[np.bool_]
+
+
+_CHUNK = 256
+"""Codes looked at together: first, vectorised, whether any is near enough, then which."""
+
+
+@njit(nogil=True, cache=True)
+def distance(words: Words, code: int, query: Words) -> int:
+    """Hamming distance of a query to one code."""
+    total = 0
+    for w in range(words.shape[0]):
+        total += popcount(words[w, code] ^ query[w])
+    return total
+
+
+@njit(nogil=True, cache=True)
+def _place(
+    distances: NDArray[np.int32], items: NDArray[np.int64], filled: int, d: int, item: int
+) -> int:
+    """Insert (d, item) into a sorted list of at most k; return how many it holds."""
+    k = distances.shape[0]
+    place = filled if filled < k else k - 1
+    while place > 0 and (
+        distances[place - 1] > d or (distances[place - 1] == d and items[place - 1] > item)
+    ):
+        distances[place] = distances[place - 1]
+        items[place] = items[place - 1]
+        place -= 1
+    distances[place] = d
+    items[place] = item
+    return min(filled + 1, k)
+
+
+@njit(nogil=True, cache=True)
+def _offer(
+    code: int,
+    d: int,
+    starts: Places,
+    members: Places,
+    dead: Flags,
+    distances: NDArray[np.int32],
+    items: NDArray[np.int64],
+    filled: int,
+) -> int:
+    """Offer the items of a code; those after the first that is too late are later still."""
+    k = distances.shape[0]
+    first, last = code, code + 1
+    if starts.shape[0]:
+        first, last = np.int64(starts[code]), np.int64(starts[code + 1])
+    for e in range(first, last):
+        item = np.int64(members[e]) if members.shape[0] else e
+        if dead.shape[0] and dead[item]:
+            continue
+        if filled == k and (
+            d > distances[k - 1] or (d == distances[k - 1] and item > items[k - 1])
+        ):
+            break
+        filled = _place(distances, items, filled, d, item)
+    return filled
+
+
+@njit(nogil=True, cache=True)
+def _seek_1(words: Words, query: Words, start: int, last: int, limit: int) -> int:
+    """Return the start of the next chunk with a code of one word within ``limit``.
+
+    The hot loops: nothing but xor, popcount and compare, without a branch, so that they are
+    vectorised. One for each width that is common; the general one pays for its buffer.
+    """
+    p = query[0]
+    while start < last:
+        a = words[0, start : min(start + _CHUNK, last)]
+        near = 0
+        for i in range(a.shape[0]):
+            near += popcount(a[i] ^ p) <= limit
+        if near:
+            break
+        start += _CHUNK
+    return start
+
+
+@njit(nogil=True, cache=True)
+def _seek_2(words: Words, query: Words, start: int, last: int, limit: int) -> int:
+    """Return the start of the next chunk with a code of two words within ``limit``."""
+    p, q = query[0], query[1]
+    while start < last:
+        stop = min(start + _CHUNK, last)
+        a, b = words[0, start:stop], words[1, start:stop]
+        near = 0
+        for i in range(a.shape[0]):
+            near += popcount(a[i] ^ p) + popcount(b[i] ^ q) <= limit
+        if near:
+            break
+        start += _CHUNK
+    return start
+
+
+@njit(nogil=True, cache=True)
+def _seek_4(words: Words, query: Words, start: int, last: int, limit: int) -> int:
+    """Return the start of the next chunk with a code of four words within ``limit``."""
+    p, q, r, s = query[0], query[1], query[2], query[3]
+    while start < last:
+        stop = min(start + _CHUNK, last)
+        a, b = words[0, start:stop], words[1, start:stop]
+        c, d = words[2, start:stop], words[3, start:stop]
+        near = 0
+        for i in range(a.shape[0]):
+            front = popcount(a[i] ^ p) + popcount(b[i] ^ q)
+            near += front + popcount(c[i] ^ r) + popcount(d[i] ^ s) <= limit
+        if near:
+            break
+        start += _CHUNK
+    return start
+
+
+@njit(nogil=True, cache=True)
+def measure(words: Words, i: int, j: int, query: Words, out: NDArray[np.int64]) -> None:
+    """Distances of a query to the codes [i, j), of any width."""
+    out[: j - i] = 0
+    for w in range(words.shape[0]):
+        column, word = words[w, i:j], query[w]
+        for c in range(column.shape[0]):
+            out[c] += popcount(column[c] ^ word)
+
+
+@njit(nogil=True, cache=True)
+def _seek(
+    words: Words, query: Words, start: int, last: int, limit: int, buffer: NDArray[np.int64]
+) -> int:
+    """Return the start of the next chunk with a code of any width within ``limit``."""
+    n_words = words.shape[0]
+    if n_words == 1:
+        return _seek_1(words, query, start, last, limit)
+    if n_words == 2:
+        return _seek_2(words, query, start, last, limit)
+    if n_words == 4:
+        return _seek_4(words, query, start, last, limit)
+    while start < last:
+        stop = min(start + _CHUNK, last)
+        measure(words, start, stop, query, buffer)
+        near = 0
+        for i in range(stop - start):
+            near += buffer[i] <= limit
+        if near:
+            break
+        start += _CHUNK
+    return start
+
+
+@njit(nogil=True, cache=True)
+def nearest(
+    queries: Words,
+    words: Words,
+    first: int,
+    last: int,
+    starts: Places,
+    members: Places,
+    dead: Flags,
+    distances: NDArray[np.int32],
+    items: NDArray[np.int64],
+) -> None:
+    """Fill each query's row with the k nearest items of the codes [first, last).
+
+    Rows are sorted by (distance, item); what is missing when there are fewer than k stays as it
+    was. k is the width of ``distances``, and small: insertion keeps the list.
+    """
+    k = distances.shape[1]
+    buffer = np.empty(_CHUNK, np.int64)
+    for q in range(queries.shape[0]):
+        query, filled, limit = queries[q], 0, 64 * words.shape[0]
+        start = _seek(words, query, first, last, limit, buffer)
+        while start < last:
+            stop = min(start + _CHUNK, last)
+            measure(words, start, stop, query, buffer)
+            for i in range(stop - start):
+                if buffer[i] <= limit:
+                    c = start + i
+                    filled = _offer(
+                        c, buffer[i], starts, members, dead, distances[q], items[q], filled
+                    )
+                    if filled == k:
+                        # A tie gets in only before the last of the list, and items ascend.
+                        late = not starts.shape[0] or items[q, k - 1] <= members[starts[c]]
+                        limit = np.int64(distances[q, k - 1]) - late
+            start = _seek(words, query, start + _CHUNK, last, limit, buffer)
+
+
+@njit(nogil=True, cache=True)
+def all_distances(query: Words, words: Words, out: NDArray[np.uint16]) -> None:
+    """Distance of one query to every code."""
+    buffer = np.empty(_CHUNK, np.int64)
+    for start in range(0, words.shape[1], _CHUNK):
+        stop = min(start + _CHUNK, words.shape[1])
+        measure(words, start, stop, query, buffer)
+        for c in range(stop - start):
+            out[start + c] = buffer[c]
+
+
+@njit(nogil=True, cache=True)
+def radius_of(
+    distances: NDArray[np.uint16], starts: Places, members: Places, dead: Flags, k: int, n_bits: int
+) -> int:
+    """Smallest radius that holds at least k living items."""
+    counts = np.zeros(n_bits + 1, np.int64)
+    for c in range(distances.shape[0]):
+        counts[distances[c]] += _living(c, starts, members, dead)
+    total = 0
+    for radius in range(n_bits + 1):
+        total += counts[radius]
+        if total >= k:
+            return radius
+    return n_bits
+
+
+@njit(nogil=True, cache=True)
+def _living(code: int, starts: Places, members: Places, dead: Flags) -> int:
+    first, last = code, code + 1
+    if starts.shape[0]:
+        first, last = np.int64(starts[code]), np.int64(starts[code + 1])
+    if not dead.shape[0]:
+        return last - first
+    living = 0
+    for e in range(first, last):
+        item = np.int64(members[e]) if members.shape[0] else e
+        living += not dead[item]
+    return living
+
+
+@njit(nogil=True, cache=True)
+def count_within(
+    distances: NDArray[np.uint16], radius: int, starts: Places, members: Places, dead: Flags
+) -> int:
+    """Count the living items within a radius."""
+    total = 0
+    for c in range(distances.shape[0]):
+        if distances[c] <= radius:
+            total += _living(c, starts, members, dead)
+    return total
+
+
+@njit(nogil=True, cache=True)
+def collect_within(
+    distances: NDArray[np.uint16],
+    radius: int,
+    starts: Places,
+    members: Places,
+    dead: Flags,
+    keys: NDArray[np.uint64],
+) -> None:
+    """List the living items within a radius as sortable keys: distance, then item."""
+    filled = 0
+    for c in range(distances.shape[0]):
+        if distances[c] <= radius:
+            filled = expand(c, distances[c], starts, members, dead, keys, filled)
+
+
+@njit(nogil=True, cache=True)
+def expand(
+    code: int,
+    d: int,
+    starts: Places,
+    members: Places,
+    dead: Flags,
+    keys: NDArray[np.uint64],
+    filled: int,
+) -> int:
+    """Append the living items of a code as keys; return how many there are now."""
+    first, last = code, code + 1
+    if starts.shape[0]:
+        first, last = np.int64(starts[code]), np.int64(starts[code + 1])
+    for e in range(first, last):
+        item = np.int64(members[e]) if members.shape[0] else e
+        if dead.shape[0] and dead[item]:
+            continue
+        keys[filled] = (np.uint64(d) << np.uint64(48)) | np.uint64(item)
+        filled += 1
+    return filled

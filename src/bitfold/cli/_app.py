@@ -1,0 +1,44 @@
+"""The frame that the verbs hang in."""
+
+from __future__ import annotations
+
+import sys
+from io import TextIOWrapper
+from typing import Annotated
+
+import typer
+
+from bitfold._version import __version__
+from bitfold.cli.demo import demo
+
+app = typer.Typer(
+    name="bitfold",
+    help="Short binary codes that keep the shape of your data's manifold, and search in them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(demo)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"bitfold {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _frame(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the whole traceback of an error.")
+    ] = False,
+) -> None:
+    for stream in (sys.stdout, sys.stderr):
+        # Where a terminal or a pipe has no ℓ, a question mark is better than an error.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")

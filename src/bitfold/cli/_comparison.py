@@ -1,0 +1,181 @@
+"""The demo's comparison: handwritten digits, found by codes and by an exact scan."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+
+from bitfold import metrics
+from bitfold.base_set import KMeansBase
+from bitfold.cli._terminal import Report
+from bitfold.codes import Codes
+from bitfold.hashers import IMH, Hasher, SupervisedIMH
+
+Bytes = NDArray[np.uint8]
+Indices = NDArray[np.int64]
+
+N_QUERIES = 300
+N_CLASSES = 10
+BASE = KMeansBase(400)
+"""The library's default, for all methods alike: nothing here is tuned on the queries."""
+RADIUS = 2
+
+
+class Digits(NamedTuple):
+    """The 8×8 digits of scikit-learn, split: queries, and the database that is learned from."""
+
+    queries: Bytes
+    query_labels: Indices
+    database: Bytes
+    labels: Indices
+
+
+class Method(NamedTuple):
+    """A hasher, its name and what is particular about it."""
+
+    name: str
+    about: str
+    hasher: Hasher
+
+
+class Score(NamedTuple):
+    """One line of the table; what an exact scan has not is None."""
+
+    method: str
+    about: str
+    bits: int | None
+    map: float
+    precision: float | None
+    recall: float | None
+    seconds: float | None
+    bytes_per_item: int
+
+
+COLUMNS = (
+    "method",
+    "bits",
+    "MAP %",
+    f"precision % in radius {RADIUS}",
+    f"recall % in radius {RADIUS}",
+    "seconds to train",
+    "bytes per item",
+)
+"""Heads of the table, on the terminal and on the page."""
+
+
+class Run(NamedTuple):
+    """How a method did: its score, the database ranked for the queries shown, its codes."""
+
+    score: Score
+    ranked: Indices
+    codes: tuple[Codes, Codes] | None
+
+
+def cells(score: Score) -> list[str]:
+    """Write one line of the table."""
+    percent = [_number(100 * x if x is not None else None) for x in score[3:6]]
+    return [
+        score.method,
+        _number(score.bits, 0),
+        *percent,
+        _number(score.seconds, 2),
+        _number(score.bytes_per_item, 0),
+    ]
+
+
+def _number(value: float | None, digits: int = 1) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def load(seed: int) -> Digits:
+    """Draw the queries by ``seed``; all other digits are the database."""
+    X, y = load_digits(return_X_y=True)
+    # Pixels are whole numbers from 0 to 16: a byte each is what an exact scan needs.
+    X = X.astype(np.uint8)
+    order = np.random.default_rng(seed).permutation(len(X))
+    queries, database = order[:N_QUERIES], order[N_QUERIES:]
+    return Digits(X[queries], y[queries], X[database], y[database])
+
+
+def methods(n_bits: int, seed: int) -> list[Method]:
+    """List the hashers compared, all with the same base set size and seed."""
+    common: dict[str, Any] = {"base": BASE, "random_state": seed}
+    short = min(n_bits, N_CLASSES - 1)
+    return [
+        Method("IMH-tSNE", "plain signs", IMH(n_bits, rotation=None, **common)),
+        Method("IMH-tSNE + ITQ", "rotated before the signs: the default", IMH(n_bits, **common)),
+        Method("IMH-LE", "Laplacian eigenmaps, not t-SNE", IMH(n_bits, embedding="le", **common)),
+        Method("Supervised IMH", "learns from the labels too", SupervisedIMH(short, **common)),
+    ]
+
+
+def warm_up(compared: list[Method], digits: Digits) -> None:
+    """Go through every step once on little data: the first use of a kernel compiles it."""
+    few = slice(0, 200)
+    for method in compared:
+        hasher = clone(method.hasher).set_params(base=KMeansBase(100))
+        codes = hasher.fit(digits.database[few], digits.labels[few]).encode(digits.queries)
+    metrics.distance_histograms(codes, codes, digits.query_labels, digits.query_labels)
+
+
+def shown(digits: Digits) -> Indices:
+    """Choose the queries to show: the first that was drawn of each digit, in order."""
+    return np.unique(digits.query_labels, return_index=True)[1]
+
+
+def run(method: Method, digits: Digits, report: Report) -> Run:
+    """Learn, encode and measure."""
+    start = time.perf_counter()
+    method.hasher.fit(digits.database, digits.labels, progress=report)
+    seconds = time.perf_counter() - start
+    database = method.hasher.encode(digits.database, progress=report)
+    queries = method.hasher.encode(digits.queries)
+    histograms = metrics.distance_histograms(queries, database, digits.query_labels, digits.labels)
+    found = metrics.lookup(histograms, RADIUS)
+    score = Score(
+        method=method.name,
+        about=method.about,
+        bits=database.n_bits,
+        map=float(metrics.average_precision(histograms).mean()),
+        precision=found.precision,
+        recall=found.recall,
+        seconds=seconds,
+        bytes_per_item=database.packed.shape[1],
+    )
+    ranked = rank(hamming(queries[shown(digits)], database))
+    return Run(score, ranked, (queries, database))
+
+
+def scan(digits: Digits) -> Run:
+    """Rank by exact ℓ2 distance between pixels: what the codes are up against."""
+    distances = cdist(digits.queries, digits.database, "sqeuclidean")
+    relevant = digits.query_labels[:, None] == digits.labels
+    precision = metrics.average_precision(metrics.scan_histograms(distances, relevant))
+    score = Score(
+        method="exact ℓ2 scan",
+        about="compares all 64 pixels, a byte each",
+        bits=None,
+        map=float(precision.mean()),
+        precision=None,
+        recall=None,
+        seconds=None,
+        bytes_per_item=digits.database[0].nbytes,
+    )
+    return Run(score, rank(distances[shown(digits)]), None)
+
+
+def hamming(queries: Codes, database: Codes) -> Indices:
+    """Hamming distances of all pairs, for the few queries that are shown."""
+    differing = queries.packed[:, None] ^ database.packed
+    return np.bitwise_count(differing).sum(axis=2, dtype=np.int64)
+
+
+def rank(distances: NDArray[Any]) -> Indices:
+    """Rank each query's database, ties in database order."""
+    return np.argsort(distances, axis=1, kind="stable")

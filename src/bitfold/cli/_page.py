@@ -1,0 +1,166 @@
+"""The demo's page: one HTML file with its pictures inside, which needs nothing from outside."""
+
+from __future__ import annotations
+
+from html import escape
+from importlib.resources import files
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitfold.cli._comparison import COLUMNS, RADIUS, Digits, Run, cells, shown
+from bitfold.cli._pictures import CLEAR, GREY, RED, Pixels, image, ink, paint
+
+TOP = 10
+DEPTH = 150
+"""How far down the ranking the strips go: about as many as there are of each digit."""
+STEP = 15
+"""Of those places, every which one has its bits drawn."""
+
+
+def render(digits: Digits, runs: list[Run], command: str) -> str:
+    """Write the page; it names the command that makes it again."""
+    style = files("bitfold.cli").joinpath("page.css").read_text("utf-8")
+    coded = default(runs)
+    title = f"Handwritten digits, found by {coded.score.bits} bits"
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>
+{style}</style>
+</head>
+<body>
+<main>
+<h1>{title}</h1>
+<p class="lead">{sentences(digits, runs)}</p>
+{scores(runs)}
+<p class="note">{len(digits.queries)} queries, {len(digits.database):,} digits in the database, 8 × 8
+pixels each; right is what shows the query’s digit. MAP is the mean average precision of the whole
+ranking. Supervised IMH alone learns from the labels. Radius {RADIUS} is everything that differs in at most {RADIUS} bits: of codes as short as
+its own, that takes in a good part of all there are.</p>
+<h2>The {TOP} nearest</h2>
+<p>The first query drawn of each digit, and what each method finds nearest to it, nearest first.
+A <span class="key">wrong digit</span> is outlined in red. The strip below is the
+ranking’s first {DEPTH} places, about as many as there are of each digit: grey is right, red is
+wrong.</p>
+{neighbours(digits, runs)}
+<h2>The bits</h2>
+<p>Codes of {coded.score.method}, one column a bit: the query’s on top, below it those of every {STEP}th
+place of its ranking, down to the {DEPTH}th. A bit that differs from the query’s is red.</p>
+{codes(digits, coded)}
+<p class="note made">Made by <code>{escape(command)}</code> from the digits that come with scikit-learn.</p>
+</main>
+</body>
+</html>
+"""
+
+
+def default(runs: list[Run]) -> Run:
+    """Return the library's default method: the page speaks of it where it speaks of one."""
+    return runs[1]
+
+
+def sentences(digits: Digits, runs: list[Run]) -> str:
+    """Say in two sentences what is to be seen; the figures are those of this very run."""
+    coded, scan = default(runs), runs[-1]
+    near = [wrong(digits, run, TOP) for run in (coded, scan)]
+    far = [wrong(digits, run, DEPTH).mean() for run in (coded, scan)]
+    return (
+        f"Codes of {coded.score.bits} bits by {coded.score.method} find digits of the same kind "
+        f"with a mean average precision of <b>{coded.score.map:.1%}</b>, an exact scan of all "
+        f"pixels with <b>{scan.score.map:.1%}</b>; a code takes {coded.score.bytes_per_item} "
+        f"bytes, the pixels {scan.score.bytes_per_item}. "
+        f"Of the {near[0].size} nearest digits shown below, {near[0].sum()} are wrong by the codes "
+        f"and {near[1].sum()} by the scan; of the first {DEPTH} places of each ranking, "
+        f"{far[0]:.0%} and {far[1]:.0%}."
+    )
+
+
+def wrong(digits: Digits, run: Run, depth: int) -> NDArray[np.bool_]:
+    """Tell which of the first places hold another digit than the query's, a query a row."""
+    labels = digits.query_labels[shown(digits)]
+    return np.asarray(digits.labels[run.ranked[:, :depth]] != labels[:, None])
+
+
+def scores(runs: list[Run]) -> str:
+    """Write the table of results."""
+    head = "".join(f"<th scope=col>{column}</th>" for column in COLUMNS)
+    rows = "".join(_score(run) for run in runs)
+    return f'<div class="wide"><table class="scores"><thead><tr>{head}</tr></thead>{rows}</table></div>'
+
+
+def _score(run: Run) -> str:
+    name, *numbers = cells(run.score)
+    about = f"<th scope=row>{name}<small>{run.score.about}</small></th>"
+    return f"<tr>{about}{''.join(f'<td>{number}</td>' for number in numbers)}</tr>\n"
+
+
+def neighbours(digits: Digits, runs: list[Run]) -> str:
+    """Write the paper's first figure: queries, and what each method finds nearest to them."""
+    head = "".join(f"<th scope=col>{run.score.method}</th>" for run in runs)
+    rows = "\n".join(_query(digits, runs, row) for row in range(len(shown(digits))))
+    return (
+        f'<table class="nearest"><thead><tr><th scope=col>query</th>{head}</tr></thead>'
+        f"<tbody>\n{rows}\n</tbody></table>"
+    )
+
+
+def _query(digits: Digits, runs: list[Run], row: int) -> str:
+    query = shown(digits)[row]
+    label = int(digits.query_labels[query])
+    picture = _digit(digits.queries[query], f"query: a {label}", "query")
+    found = "".join(_found(digits, run, row) for run in runs)
+    return f"<tr><th scope=row>{picture}</th>{found}</tr>"
+
+
+def _found(digits: Digits, run: Run, row: int) -> str:
+    """Write one cell: the nearest, and the strip of the ranking."""
+    missed = wrong(digits, run, DEPTH)[row]
+    pictures = "".join(
+        _digit(digits.database[item], *_verdict(int(digits.labels[item]), bool(missed[place])))
+        for place, item in enumerate(run.ranked[row, :TOP])
+    )
+    strip = image(
+        paint(missed[None], RED, GREY), f"{missed.sum()} of the first {DEPTH} wrong", "strip"
+    )
+    name = escape(run.score.method)
+    return f'<td data-method="{name}"><div class="ten">{pictures}</div>{strip}</td>'
+
+
+def _verdict(label: int, missed: bool) -> tuple[str, str]:
+    return (f"a {label}, wrong", "wrong") if missed else (f"a {label}", "right")
+
+
+def _digit(pixels: Pixels, text: str, kind: str) -> str:
+    return f'<span class="tile {kind}">{image(ink(pixels), text, "digit")}</span>'
+
+
+def codes(digits: Digits, run: Run) -> str:
+    """Write the codes of each query and of the places below it as pictures of their bits."""
+    if run.codes is None:
+        return ""
+    queries, database = run.codes
+    pairs = zip(shown(digits), run.ranked[:, STEP - 1 : DEPTH : STEP], strict=True)
+    pictures = (
+        _bits(queries[query].unpack(), database[found].unpack(), int(digits.query_labels[query]))
+        for query, found in pairs
+    )
+    return f'<div class="codes">{"".join(pictures)}</div>'
+
+
+def _bits(own: Pixels, others: Pixels, label: int) -> str:
+    """Draw a query's code above others; a bit that differs from it is red."""
+    bits = np.concatenate([own, others]).astype(bool)
+    pixels = paint(bits, GREY, CLEAR)
+    pixels[bits != bits[0]] = RED
+    apart = ", ".join(str(n) for n in (others != own).sum(axis=1))
+    picture = image(
+        pixels, f"Code of a {label}, and others that differ from it in {apart} bits", "bits"
+    )
+    return f"<figure><figcaption>{label}</figcaption>{picture}</figure>"

@@ -1,0 +1,8 @@
+"""How hypothesis runs here: the same examples everywhere, and no deadline on a busy machine."""
+
+from hypothesis import settings
+
+settings.register_profile(
+    "bitfold", deadline=None, derandomize=True, print_blob=True, max_examples=50
+)
+settings.load_profile("bitfold")

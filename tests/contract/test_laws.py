@@ -1,0 +1,58 @@
+"""Every hasher × every law. A new hasher is one line in the table."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.contract.laws import LAWS, Law
+from threadpoolctl import threadpool_limits
+
+from bitfold import hashers
+from bitfold.base_set import KMeansBase, RandomBase
+from bitfold.embedding import TSNE, LaplacianEigenmaps
+from bitfold.hashers import IMH, Hasher, SupervisedIMH
+
+HASHERS: list[Hasher] = [
+    IMH(12, base=KMeansBase(40, n_iter=3), embedding=TSNE(n_iter=60), random_state=0),
+    IMH(5, base=RandomBase(30), embedding=LaplacianEigenmaps(), rotation=None, random_state=0),
+    SupervisedIMH(
+        base=KMeansBase(60, n_iter=3), embedding=TSNE(n_iter=60), n_components=16, random_state=0
+    ),
+]
+"""Small and quick ones: most laws fit them."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> Iterator[None]:
+    """Small problems on busy cores: threads that wait for each other take ten times as long."""
+    with threadpool_limits(1):
+        yield
+
+
+def name(hasher: Hasher) -> str:
+    """Name the case in pytest's report."""
+    return f"{type(hasher).__name__}-{HASHERS.index(hasher)}"
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
+@pytest.mark.parametrize("hasher", HASHERS, ids=name)
+def test_law(hasher: Hasher, law: Law) -> None:
+    law(hasher)
+
+
+# scikit-learn's data sets are smaller than what the defaults ask for, and we say so.
+@pytest.mark.filterwarnings("ignore:.* base points were asked for:UserWarning")
+@pytest.mark.filterwarnings("ignore:perplexity .* is out of reach:UserWarning")
+@parametrize_with_checks([*(kind() for kind in dict.fromkeys(map(type, HASHERS))), *HASHERS])
+def test_scikit_learn_check(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def test_every_hasher_is_in_the_table() -> None:
+    public = {getattr(hashers, name) for name in hashers.__all__}
+    kinds = {kind for kind in public if inspect.isclass(kind) and not inspect.isabstract(kind)}
+    assert kinds == set(map(type, HASHERS))

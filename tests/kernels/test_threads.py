@@ -1,0 +1,196 @@
+"""Blocks on a pool of threads: order, bounds, errors, and BLAS kept to one thread meanwhile."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from bitfold._kernels import threads
+from bitfold._kernels.threads import map_blocks, n_threads, serial_blas
+
+
+@pytest.fixture
+def three_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Three threads, whatever the machine or OMP_NUM_THREADS offer."""
+    with ThreadPoolExecutor(3) as pool:
+        monkeypatch.setattr(threads, "n_threads", lambda: 3)
+        monkeypatch.setattr(threads, "_pool", lambda process_id: pool)
+        yield
+
+
+def blas_threads() -> set[int]:
+    return {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"}
+
+
+@pytest.fixture
+def two_blas_threads() -> Iterator[None]:
+    """Let BLAS use two threads, so that a limit of one is seen."""
+    with threads._controller().limit(limits=2, user_api="blas"):
+        assert blas_threads() == {2}
+        yield
+
+
+def test_results_come_in_order(three_threads: None) -> None:
+    def slow_at_first(block: int) -> int:
+        time.sleep(0.02 if block % 3 == 0 else 0)
+        return block * block
+
+    assert list(map_blocks(slow_at_first, range(20))) == [i * i for i in range(20)]
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5])
+def test_any_number_of_blocks(three_threads: None, count: int) -> None:
+    assert list(map_blocks(str, range(count))) == [str(i) for i in range(count)]
+
+
+def test_blocks_run_side_by_side(three_threads: None) -> None:
+    # Each waits for two others: only together can they pass.
+    barrier = threading.Barrier(3, timeout=10)
+    assert len(list(map_blocks(lambda _: barrier.wait(), range(6)))) == 6
+
+
+def test_few_blocks_are_in_flight(three_threads: None) -> None:
+    taken = 0
+
+    def source() -> Iterator[int]:
+        nonlocal taken
+        for block in range(50):
+            taken += 1
+            yield block
+
+    for done, _ in enumerate(map_blocks(lambda block: block, source()), start=1):
+        assert taken <= done + 4
+    assert taken == 50
+
+
+def test_one_thread_needs_no_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "n_threads", lambda: 1)
+    names = list(map_blocks(lambda _: threading.current_thread().name, range(3)))
+    assert set(names) == {threading.current_thread().name}
+
+
+def test_an_error_arrives_and_ends_the_work(three_threads: None) -> None:
+    started: list[int] = []
+
+    def work(block: int) -> int:
+        started.append(block)
+        if block == 5:
+            raise ValueError("five")
+        return block
+
+    results = map_blocks(work, range(1000))
+    with pytest.raises(ValueError, match="five"):
+        list(results)
+    assert len(started) <= 5 + 1 + 4
+
+
+@pytest.mark.usefixtures("two_blas_threads")
+def test_blas_is_limited_while_blocks_are_worked_on(three_threads: None) -> None:
+    assert [seen for seen in map_blocks(lambda _: blas_threads(), range(5))] == [{1}] * 5
+    assert blas_threads() == {2}
+
+
+@pytest.mark.usefixtures("two_blas_threads")
+def test_blas_is_free_again_after_an_error_or_an_early_end(three_threads: None) -> None:
+    with pytest.raises(ZeroDivisionError):
+        list(map_blocks(lambda block: 1 // block, range(3)))
+    assert blas_threads() == {2}
+    results = map_blocks(lambda block: block, range(10))
+    assert next(iter(results)) == 0
+    assert blas_threads() == {1}
+    results.close()  # type: ignore[attr-defined]
+    assert blas_threads() == {2}
+
+
+@pytest.mark.usefixtures("two_blas_threads")
+def test_serial_blas_may_be_nested_and_overlap() -> None:
+    with serial_blas():
+        with serial_blas():
+            assert blas_threads() == {1}
+        assert blas_threads() == {1}
+    assert blas_threads() == {2}
+    first, second = serial_blas(), serial_blas()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert blas_threads() == {1}
+    second.__exit__(None, None, None)
+    assert blas_threads() == {2}
+
+
+@pytest.mark.usefixtures("two_blas_threads")
+def test_many_callers_at_once(three_threads: None) -> None:
+    """As Dask's threads do: each maps its own blocks over the one pool."""
+    sums: list[int] = []
+
+    def call() -> None:
+        sums.append(sum(map_blocks(lambda block: block, range(30))))
+
+    callers = [threading.Thread(target=call) for _ in range(8)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join(timeout=20)
+    assert sums == [435] * 8
+    assert blas_threads() == {2}
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="cores are counted otherwise")
+@pytest.mark.parametrize(
+    ("asked", "given"),
+    [("1", 1), ("2", 2), ("0", 1), ("64", 3), ("", 3), ("two", 3), ("2,1", 3), ("-1", 3)],
+)
+def test_omp_num_threads_lowers_the_number(
+    monkeypatch: pytest.MonkeyPatch, asked: str, given: int
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process_id: {0, 1, 2})
+    monkeypatch.setenv("OMP_NUM_THREADS", asked)
+    assert n_threads() == given
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    assert n_threads() == 3
+
+
+def test_there_is_always_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    assert n_threads() == 1
+
+
+def in_child(work: Callable[[], bool]) -> bool:
+    """Fork, run ``work`` in the child and tell whether it was content within ten seconds."""
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if work() else 1)
+    for _ in range(1000):
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return status == 0
+        time.sleep(0.01)
+    os.kill(child, 9)
+    os.waitpid(child, 0)
+    return False
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_makes_a_pool_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "n_threads", lambda: 2)
+    expected = [i + 1 for i in range(5)]
+    assert list(map_blocks(lambda i: i + 1, range(5))) == expected
+    assert in_child(lambda: list(map_blocks(lambda i: i + 1, range(5))) == expected)
+
+
+def test_matrix_products_in_the_pool_are_right(three_threads: None) -> None:
+    rng = np.random.default_rng(0)
+    A, B = rng.standard_normal((300, 40)), rng.standard_normal((40, 50))
+    blocks = [slice(i, i + 32) for i in range(0, 300, 32)]
+    got = np.concatenate(list(map_blocks(lambda rows: A[rows] @ B, blocks)))
+    np.testing.assert_allclose(got, A @ B, rtol=1e-12)

@@ -1,0 +1,97 @@
+"""Signs and the ITQ rotation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.linalg import orthogonal_procrustes
+
+from bitfold.binarize import bits, itq
+
+FloatArray = NDArray[np.float32]
+
+
+def cloud(n: int = 300, d: int = 8, seed: int = 0) -> FloatArray:
+    """Correlated and of uneven spread, so that a rotation has something to win."""
+    rng = np.random.default_rng(seed)
+    V = rng.standard_normal((n, d)) * np.geomspace(1, 0.1, d) @ rng.standard_normal((d, d))
+    return (V - V.mean(axis=0)).astype(np.float32)
+
+
+def loss(V: FloatArray, R: FloatArray) -> float:
+    unit = V / np.sqrt(np.mean(V.astype(np.float64) ** 2))
+    Z = unit @ R
+    return float(np.mean((np.where(Z > 0, 1, -1) - Z) ** 2))
+
+
+def test_bits_are_one_above_zero_only() -> None:
+    embedding = np.array([[-1.0, -0.0, 0.0, 1e-45, np.inf]], np.float32)
+    assert bits(embedding).tolist() == [[False, False, False, True, True]]
+    assert bits(embedding).dtype == bool
+
+
+@pytest.mark.parametrize("d", [1, 2, 8, 64, 128])
+def test_the_rotation_is_orthogonal(d: int) -> None:
+    R = itq(cloud(d=d), np.random.default_rng(0)).matrix
+    assert R.dtype == np.float32
+    np.testing.assert_allclose(R.T @ R, np.eye(d), atol=2e-6)
+
+
+def test_losses_are_those_of_the_rotations_and_never_rise() -> None:
+    V = cloud()
+    learned = itq(V, np.random.default_rng(0))
+    assert len(learned.losses) == 50
+    assert (np.diff(learned.losses) <= 1e-6).all()
+    for n_iter in (1, 2, 10):
+        before = itq(V, np.random.default_rng(0), n_iter)
+        assert before.losses == learned.losses[:n_iter]
+        assert loss(V, before.matrix) == pytest.approx(learned.losses[n_iter], rel=1e-5)
+    assert loss(V, learned.matrix) < learned.losses[0] - 0.01
+
+
+def test_one_iteration_is_the_procrustes_solution() -> None:
+    V = cloud()
+    start = np.linalg.qr(np.random.default_rng(4).standard_normal((8, 8)))[0]
+    signs = np.where(V @ start > 0, 1, -1)
+    expected, _ = orthogonal_procrustes(V, signs)
+    np.testing.assert_allclose(itq(V, np.random.default_rng(4), 1).matrix, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_turned_square_is_turned_back(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    corners = rng.choice([-1.0, 1.0], (100, 2))
+    turned = (corners @ np.linalg.qr(rng.standard_normal((2, 2)))[0]).astype(np.float32)
+    learned = itq(turned, rng)
+    assert learned.losses[-1] < 1e-6
+    np.testing.assert_allclose(np.abs(turned @ learned.matrix), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+def test_scale_changes_nothing(scale: float) -> None:
+    V = cloud()
+    expected = itq(V, np.random.default_rng(0))
+    got = itq((V * scale).astype(np.float32), np.random.default_rng(0))
+    np.testing.assert_allclose(got.matrix, expected.matrix, atol=1e-3)
+    np.testing.assert_allclose(got.losses, expected.losses, rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "V",
+    [np.zeros((5, 3)), np.ones((1, 3)), np.eye(3)[:2], np.array([[1.0, 0, 0], [-1.0, 0, 0]])],
+    ids=["nothing", "one row", "fewer rows than columns", "one direction"],
+)
+def test_degenerate_data_still_give_a_rotation(V: NDArray[np.float64]) -> None:
+    learned = itq(V.astype(np.float32), np.random.default_rng(0))
+    np.testing.assert_allclose(learned.matrix.T @ learned.matrix, np.eye(3), atol=2e-6)
+    assert np.isfinite(learned.losses).all()
+
+
+def test_a_seed_decides_and_the_input_stays() -> None:
+    V = cloud()
+    kept = V.copy()
+    first, again, other = (itq(V, np.random.default_rng(seed)).matrix for seed in (3, 3, 4))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+    np.testing.assert_array_equal(V, kept)

@@ -1,0 +1,113 @@
+"""The supervised subspace of the base embedding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.linalg import subspace_angles
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from bitfold.subspace import discriminant
+
+FloatArray = NDArray[np.float32]
+Labels = NDArray[np.int64]
+
+
+def classes(
+    n_classes: int = 4, per_class: int = 25, d: int = 6, noise: float = 0.3
+) -> tuple[FloatArray, Labels]:
+    """Classes apart in the first n_classes - 1 directions, large common noise in the last."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(n_classes), per_class)
+    Y = noise * rng.standard_normal((len(labels), d))
+    Y[:, : n_classes - 1] += np.eye(n_classes, n_classes - 1)[labels]
+    Y[:, -1] *= 100
+    return Y.astype(np.float32), labels
+
+
+def spread_ratio(Z: FloatArray, labels: Labels) -> float:
+    """Variance between classes over the variance within."""
+    means = np.array([Z[labels == label].mean(axis=0) for label in np.unique(labels)])
+    within = Z - means[np.searchsorted(np.unique(labels), labels)]
+    return float(means.var(axis=0).sum() / within.var(axis=0).sum())
+
+
+@pytest.mark.parametrize("n_components", [1, 2, 3])
+def test_shape_dtype_and_centre(n_components: int) -> None:
+    Y, labels = classes()
+    Z = discriminant(Y, labels, n_components, "test")
+    assert Z.shape == (100, n_components)
+    assert Z.dtype == np.float32
+    assert Z.flags.c_contiguous
+    np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-4)
+
+
+def test_classes_come_apart() -> None:
+    Y, labels = classes()
+    assert spread_ratio(discriminant(Y, labels, 3, "test"), labels) > 2
+    assert spread_ratio(Y, labels) < 0.2
+
+
+def test_the_subspace_is_the_one_that_scikit_learns_svd_solver_finds() -> None:
+    Y, labels = classes(per_class=500)
+    svd = LinearDiscriminantAnalysis(solver="svd", n_components=3).fit_transform(Y, labels)
+    got = discriminant(Y, labels, 3, "test")
+    # Shrinkage moves it a little, and less the more points there are.
+    angles = subspace_angles(got.astype(np.float64), svd - svd.mean(axis=0))
+    assert np.rad2deg(angles).max() < 5
+
+
+def test_fewer_points_than_dimensions() -> None:
+    Y, labels = classes(per_class=3, d=64)
+    Z = discriminant(Y, labels, 3, "test")
+    assert np.isfinite(Z).all()
+    assert spread_ratio(Z, labels) > 1
+
+
+def test_a_class_of_one_point_has_no_scatter_but_a_place() -> None:
+    Y, labels = classes()
+    keep = np.flatnonzero((labels != 2) | (np.arange(100) == 50))
+    Z = discriminant(Y[keep], labels[keep], 3, "test")
+    lone = Z[labels[keep] == 2][0]
+    others = Z[labels[keep] != 2]
+    assert np.isfinite(Z).all()
+    assert np.linalg.norm(others - lone, axis=1).min() > 1
+
+
+def test_labels_may_be_strings() -> None:
+    Y, labels = classes()
+    names = np.array(["ant", "bee", "cat", "dog"])[labels]
+    np.testing.assert_array_equal(
+        discriminant(Y, names, 2, "test"), discriminant(Y, labels, 2, "test")
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (
+            lambda Y, labels: discriminant(Y, labels * 0, 1, "H"),
+            "y of H must be labels of at least 2 classes, got 1 class.",
+        ),
+        (
+            lambda Y, labels: discriminant(Y, labels, 4, "H"),
+            "n_bits of H must be at most classes - 1 = 3, got 4.",
+        ),
+        (
+            lambda Y, labels: discriminant(Y[:, :2], labels, 3, "H"),
+            "n_bits of H must be at most n_components = 2, got 3.",
+        ),
+        (
+            lambda Y, labels: discriminant(Y, labels, 0, "H"),
+            "n_bits of H must be at least 1, got 0.",
+        ),
+    ],
+)
+def test_error_sentences(call: Callable[[FloatArray, Labels], Any], sentence: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        call(*classes())
+    assert str(caught.value) == sentence
