@@ -62,7 +62,7 @@ class BaseSet:
             σ of the weights exp(-d²/σ²).
         """
         out = np.empty((len(rows), embedding.shape[1]), np.float32)
-        _nearest.weighted_mean(*self.neighbours(rows), bandwidth**2, embedding, out)
+        _nearest.weighted_mean(*self.neighbours(rows), bandwidth, embedding, out)
         return out
 
 

@@ -27,11 +27,13 @@ def cauchy(products: FloatArray, sq_norms: FloatArray, first: int, sums: FloatAr
     total = 0.0
     for i in range(products.shape[0]):
         row = products[i]
-        offset = np.float32(1) + sq_norms[first + i]
+        offset = sq_norms[first + i]
         mass = np.float32(0)
         square_mass = np.float32(0)
         for j in range(row.shape[0]):
-            w = np.float32(1) / (offset + sq_norms[j] - np.float32(2) * row[j])
+            # Rounding may leave less than nothing of a distance between far-out points.
+            sq_distance = max(offset + sq_norms[j] - np.float32(2) * row[j], np.float32(0))
+            w = np.float32(1) / (np.float32(1) + sq_distance)
             mass += w
             row[j] = w * w
             square_mass += w * w

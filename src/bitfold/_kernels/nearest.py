@@ -29,6 +29,9 @@ _MOST = 64
 _FAR = np.float32(1e30)
 """Squared length from which on float32 could overflow; such rows are measured in float64."""
 
+_TINY = 2.0**-126
+"""Below this float32 rounds to a fixed step, no longer in proportion."""
+
 
 @njit(nogil=True, cache=True, fastmath=_LOOSE)
 def _sq_distance(x: FloatArray, b: FloatArray) -> float:
@@ -190,7 +193,8 @@ def nearest(
     candidates = np.empty(_MOST, np.int32)
     largest = math.sqrt(np.float64(sq_norms.max()))
     # Worst case of a float32 inner product of this length (Higham, Sec. 3.1), doubled by the
-    # factor of the score and again for the two scores compared, plus their own rounding.
+    # factor of the score and again for the two scores compared, plus their own rounding; half as
+    # much relative to the two distances measured, which for a far point is more.
     unit = 4 * 2.0**-24 * (n_features + 4)
     for i in range(rows.shape[0]):
         x = rows[i]
@@ -198,7 +202,8 @@ def nearest(
         far = not sq_length + largest * largest < _FAR
         count = -1
         if k < _LANES and not far:
-            slack = unit * largest * (math.sqrt(sq_length) + largest)
+            reach = math.sqrt(sq_length) + largest
+            slack = unit * (reach * (largest + reach / 2) + _TINY)
             count = _propose(products[i], sq_norms, k, slack, lows, room, candidates)
         filled = 0
         for c in range(m if count < 0 else count):
@@ -211,7 +216,7 @@ def nearest(
 def weighted_mean(
     indices: NDArray[np.int32],
     sq_distances: NDArray[np.float64],
-    sq_bandwidth: float,
+    bandwidth: float,
     embedding: FloatArray,
     out: FloatArray,
 ) -> None:
@@ -227,7 +232,8 @@ def weighted_mean(
         total = np.float32(0)
         for e in range(indices.shape[1]):
             excess = sq_distances[i, e] - sq_distances[i, 0]
-            weight = np.float32(math.exp(-excess / sq_bandwidth))
+            # Divided twice: the square of a tiny or a huge σ is no number.
+            weight = np.float32(math.exp(-excess / bandwidth / bandwidth))
             total += weight
             y = embedding[indices[i, e]]
             for c in range(n_components):

@@ -205,34 +205,60 @@ def nearest(
 
 
 @njit(nogil=True, cache=True)
-def all_distances(query: Words, words: Words, out: NDArray[np.uint16]) -> None:
-    """Distance of one query to every code."""
+def nearest_many(
+    queries: Words,
+    words: Words,
+    starts: Places,
+    members: Places,
+    dead: Flags,
+    distances: NDArray[np.int32],
+    items: NDArray[np.int64],
+) -> None:
+    """As :func:`nearest` for a k too large to insert: find the radius that holds k, then sort."""
+    k = distances.shape[1]
+    measured = np.empty(words.shape[1], np.uint16)
+    for q in range(queries.shape[0]):
+        total = _measure_all(words, queries[q], starts, members, dead, k, measured)
+        keys = np.empty(total[1], np.uint64)
+        filled = 0
+        for c in range(measured.shape[0]):
+            if measured[c] <= total[0]:
+                filled = expand(c, measured[c], starts, members, dead, keys, filled)
+        keys.sort()
+        for i in range(k):
+            distances[q, i] = keys[i] >> np.uint64(48)
+            items[q, i] = keys[i] & np.uint64(0xFFFFFFFFFFFF)
+
+
+@njit(nogil=True, cache=True)
+def _measure_all(
+    words: Words,
+    query: Words,
+    starts: Places,
+    members: Places,
+    dead: Flags,
+    k: int,
+    measured: NDArray[np.uint16],
+) -> tuple[int, int]:
+    """Measure every code; return the smallest radius that holds k items, and how many it holds."""
+    counts = np.zeros(64 * words.shape[0] + 1, np.int64)
     buffer = np.empty(_CHUNK, np.int64)
     for start in range(0, words.shape[1], _CHUNK):
         stop = min(start + _CHUNK, words.shape[1])
         measure(words, start, stop, query, buffer)
-        for c in range(stop - start):
-            out[start + c] = buffer[c]
-
-
-@njit(nogil=True, cache=True)
-def radius_of(
-    distances: NDArray[np.uint16], starts: Places, members: Places, dead: Flags, k: int, n_bits: int
-) -> int:
-    """Smallest radius that holds at least k living items."""
-    counts = np.zeros(n_bits + 1, np.int64)
-    for c in range(distances.shape[0]):
-        counts[distances[c]] += _living(c, starts, members, dead)
-    total = 0
-    for radius in range(n_bits + 1):
+        for i in range(stop - start):
+            measured[start + i] = buffer[i]
+            counts[buffer[i]] += _living(start + i, starts, members, dead)
+    radius, total = 0, counts[0]
+    while total < k and radius + 1 < counts.shape[0]:
+        radius += 1
         total += counts[radius]
-        if total >= k:
-            return radius
-    return n_bits
+    return radius, total
 
 
 @njit(nogil=True, cache=True)
 def _living(code: int, starts: Places, members: Places, dead: Flags) -> int:
+    """Count the items of a code that are there."""
     first, last = code, code + 1
     if starts.shape[0]:
         first, last = np.int64(starts[code]), np.int64(starts[code + 1])
@@ -246,31 +272,43 @@ def _living(code: int, starts: Places, members: Places, dead: Flags) -> int:
 
 
 @njit(nogil=True, cache=True)
-def count_within(
-    distances: NDArray[np.uint16], radius: int, starts: Places, members: Places, dead: Flags
-) -> int:
-    """Count the living items within a radius."""
-    total = 0
-    for c in range(distances.shape[0]):
-        if distances[c] <= radius:
-            total += _living(c, starts, members, dead)
-    return total
-
-
-@njit(nogil=True, cache=True)
-def collect_within(
-    distances: NDArray[np.uint16],
+def within(
+    queries: Words,
+    words: Words,
     radius: int,
     starts: Places,
     members: Places,
     dead: Flags,
     keys: NDArray[np.uint64],
-) -> None:
-    """List the living items within a radius as sortable keys: distance, then item."""
+    offsets: NDArray[np.int64],
+) -> int:
+    """List the items within ``radius`` of each query, sorted, as keys; return how many.
+
+    A result beyond the length of ``keys`` means that there was no room and it must be called
+    again with that much.
+    """
+    buffer = np.empty(_CHUNK, np.int64)
+    last = words.shape[1]
     filled = 0
-    for c in range(distances.shape[0]):
-        if distances[c] <= radius:
-            filled = expand(c, distances[c], starts, members, dead, keys, filled)
+    for q in range(queries.shape[0]):
+        begin = filled
+        start = _seek(words, queries[q], 0, last, radius, buffer)
+        while start < last:
+            stop = min(start + _CHUNK, last)
+            measure(words, start, stop, queries[q], buffer)
+            for i in range(stop - start):
+                if buffer[i] <= radius:
+                    c = start + i
+                    size = np.int64(starts[c + 1] - starts[c]) if starts.shape[0] else 1
+                    if filled + size <= keys.shape[0]:
+                        filled = expand(c, buffer[i], starts, members, dead, keys, filled)
+                    else:
+                        filled += size
+            start = _seek(words, queries[q], start + _CHUNK, last, radius, buffer)
+        offsets[q] = filled
+        if filled <= keys.shape[0]:
+            keys[begin:filled].sort()
+    return filled
 
 
 @njit(nogil=True, cache=True)
@@ -283,7 +321,7 @@ def expand(
     keys: NDArray[np.uint64],
     filled: int,
 ) -> int:
-    """Append the living items of a code as keys; return how many there are now."""
+    """Append the living items of a code as sortable keys, distance before item."""
     first, last = code, code + 1
     if starts.shape[0]:
         first, last = np.int64(starts[code]), np.int64(starts[code + 1])

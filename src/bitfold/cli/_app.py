@@ -14,7 +14,6 @@ from bitfold.cli.demo import demo
 app = typer.Typer(
     name="bitfold",
     help="Short binary codes that keep the shape of your data's manifold, and search in them.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -28,8 +27,9 @@ def _show_version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _frame(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
@@ -42,3 +42,5 @@ def _frame(
         # Where a terminal or a pipe has no ℓ, a question mark is better than an error.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())

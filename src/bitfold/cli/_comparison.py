@@ -77,6 +77,13 @@ class Run(NamedTuple):
     codes: tuple[Codes, Codes] | None
 
 
+class Comparison(NamedTuple):
+    """All that the demo shows: the data, the methods' runs and, last, the exact scan's."""
+
+    digits: Digits
+    runs: list[Run]
+
+
 def cells(score: Score) -> list[str]:
     """Write one line of the table."""
     percent = [_number(100 * x if x is not None else None) for x in score[3:6]]
@@ -119,7 +126,7 @@ def warm_up(compared: list[Method], digits: Digits) -> None:
     """Go through every step once on little data: the first use of a kernel compiles it."""
     few = slice(0, 200)
     for method in compared:
-        hasher = clone(method.hasher).set_params(base=KMeansBase(100))
+        hasher = clone(method.hasher).set_params(n_bits=8, base=KMeansBase(50))
         codes = hasher.fit(digits.database[few], digits.labels[few]).encode(digits.queries)
     metrics.distance_histograms(codes, codes, digits.query_labels, digits.query_labels)
 

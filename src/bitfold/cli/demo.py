@@ -8,74 +8,79 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from bitfold.cli._comparison import Digits, Run, Score
+    from bitfold.cli._comparison import Comparison
 
 
 def demo(
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("demo.html"),
-    bits: Annotated[int, typer.Option(help="Length of the codes.")] = 64,
-    seed: Annotated[int, typer.Option(help="Draws the queries and seeds every method.")] = 0,
+    bits: Annotated[int, typer.Option(min=1, max=256, help="Length of the codes.")] = 64,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the queries, seeds the methods.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not a table.")] = False,
 ) -> None:
     """Compare the methods on the digits of scikit-learn, and write a page of pictures.
 
-    Learns codes of 1,497 handwritten digits in a few seconds, searches them with 300 others, and
-    sets the answers beside those of an exact scan.
+    Learns codes of 1,497 digits in seconds and searches them with 300 others.
     """
-    from bitfold.cli import _comparison, _page
     from bitfold.cli._files import writing
 
     with writing(out) as file:
-        digits = _comparison.load(seed)
-        runs = _compare(digits, bits, seed)
-        file.write(_page.render(digits, runs, f"bitfold demo --bits {bits} --seed {seed}").encode())
-    scores = [run.score for run in runs]
+        done = _compare(bits, seed)
+        file.write(_page(done, f"bitfold demo --bits {bits} --seed {seed}"))
     if as_json:
-        typer.echo(_as_json(scores, digits, seed, out))
+        typer.echo(_as_json(done, seed, out))
     else:
-        _print_table(scores)
+        _print_table(done)
         typer.echo(f"Page written to {out}")
 
 
-def _compare(digits: Digits, n_bits: int, seed: int) -> list[Run]:
+def _compare(n_bits: int, seed: int) -> Comparison:
     """Run every method, with a bar each, and the exact scan."""
-    from bitfold.cli import _comparison
     from bitfold.cli._terminal import bars
 
-    methods = _comparison.methods(n_bits, seed)
     with bars() as shown:
         with shown.spinner("warming up (the first time, kernels are compiled)"):
+            # Under the spinner, because this import takes a second or two.
+            from bitfold.cli import _comparison
+
+            digits, methods = _comparison.load(seed), _comparison.methods(n_bits, seed)
             _comparison.warm_up(methods, digits)
         runs = []
         for method in methods:
             with shown.bar(method.name) as report:
                 runs.append(_comparison.run(method, digits, report))
-    return [*runs, _comparison.scan(digits)]
+    return _comparison.Comparison(digits, [*runs, _comparison.scan(digits)])
 
 
-def _print_table(scores: list[Score]) -> None:
+def _page(done: Comparison, command: str) -> bytes:
+    from bitfold.cli._page import render
+
+    return render(done.digits, done.runs, command).encode()
+
+
+def _print_table(done: Comparison) -> None:
     from rich.table import Table
 
     from bitfold.cli._comparison import COLUMNS, cells
     from bitfold.cli._terminal import output
 
     table = Table()
-    for column in COLUMNS:
-        table.add_column(column, justify="left" if column == COLUMNS[0] else "right")
-    for score in scores:
-        table.add_row(*cells(score))
+    table.add_column(COLUMNS[0], no_wrap=True)
+    for column in COLUMNS[1:]:
+        table.add_column(column, justify="right")
+    for run in done.runs:
+        table.add_row(*cells(run.score))
     output().print(table)
 
 
-def _as_json(scores: list[Score], digits: Digits, seed: int, page: Path) -> str:
+def _as_json(done: Comparison, seed: int, page: Path) -> str:
     import json
 
     about: dict[str, Any] = {
         "data": "digits",
-        "database": len(digits.database),
-        "queries": len(digits.queries),
+        "database": len(done.digits.database),
+        "queries": len(done.digits.queries),
         "seed": seed,
         "page": str(page),
-        "results": [score._asdict() for score in scores],
+        "results": [run.score._asdict() for run in done.runs],
     }
     return json.dumps(about, indent=2)

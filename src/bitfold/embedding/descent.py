@@ -107,7 +107,9 @@ def descend(P: csr_array, objective: Objective, Y: FloatArray, schedule: Schedul
                     break
                 good, reached, since = Y.copy(), cost, 0
             forces.step(Y, gradient, velocity, gains, 0.8, rate)
-    return Descent(Y, cost, iteration)
+        cost = _gradient(Y, edges, objective, gradient)
+    # The last steps, too, may have been too long.
+    return Descent(Y, cost, iteration) if cost <= reached else Descent(good, reached, iteration)
 
 
 def _gradient(

@@ -1,0 +1,324 @@
+"""The Hamming index: exact ranking and radius lookup over codes with ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bitfold import _checks
+from bitfold._kernels.threads import map_blocks
+from bitfold.codes import Codes
+from bitfold.search import rank
+from bitfold.search.files import Folder
+from bitfold.search.lookup import Lookup, Matches
+from bitfold.search.rerank import Hits, Reranker, reorder
+from bitfold.search.segment import Segment
+
+Ids = NDArray[np.int64]
+Words = NDArray[np.uint64]
+
+_LOOKUP_BLOCK = 256
+"""Queries that are looked up together."""
+
+
+class Near(NamedTuple):
+    """Answers of a lookup, flat: those of query i stand at ``offsets[i]:offsets[i + 1]``.
+
+    Within a query they are sorted by distance, ties by id.
+    """
+
+    offsets: Ids
+    ids: Ids
+    distances: NDArray[np.int32]
+
+
+class HammingIndex:
+    """Search by Hamming distance: exact, on all cores, each distinct code looked at once.
+
+    Parameters
+    ----------
+    n_bits
+        Length of the codes, 1 to 1024.
+
+    Examples
+    --------
+    >>> codes = Codes.from_bits([[0, 0, 1], [1, 1, 1], [0, 0, 0]])
+    >>> index = HammingIndex(n_bits=3)
+    >>> index.add(codes)
+    >>> index.search(codes[:1], k=2).ids.tolist()
+    [[0, 2]]
+    >>> index.within(codes[:1], radius=1).distances.tolist()
+    [0, 1]
+    """
+
+    def __init__(self, n_bits: int) -> None:
+        self.n_bits = _checks.integer(n_bits, "n_bits", "HammingIndex", low=1, high=1024)
+        self._segments: list[Segment] = []
+        self._lookups: dict[int, Lookup] = {}
+        self._next_id = 0
+        self._folder: Folder | None = None
+
+    def add(self, codes: Codes, ids: ArrayLike | None = None) -> None:
+        """Add codes.
+
+        Parameters
+        ----------
+        codes
+            Codes of ``n_bits``.
+        ids
+            A different integer for each code; None continues after the largest id so far,
+            beginning with 0.
+        """
+        self._demand_codes(codes, "codes")
+        numbers = self._new_ids(ids, len(codes))
+        if not len(codes):
+            return
+        fresh = Segment.build(codes.words(), numbers)
+        self._replace(_settle([*self._segments, fresh]))
+        self._next_id = max(self._next_id, int(numbers.max()) + 1)
+
+    def remove(self, ids: ArrayLike) -> None:
+        """Remove codes by id; an unknown id is an error, and then nothing is removed.
+
+        Parameters
+        ----------
+        ids
+            Ids of codes in the index.
+        """
+        numbers = np.unique(_integers(ids))
+        found = [segment.find(numbers) for segment in self._segments]
+        known = np.zeros(len(numbers), bool)
+        for items in found:
+            known |= items >= 0
+        if not known.all():
+            _refuse_ids("in the index", numbers[~known])
+        self._replace(
+            _settle(
+                [
+                    segment.without(items[items >= 0]) if (items >= 0).any() else segment
+                    for segment, items in zip(self._segments, found, strict=True)
+                ]
+            )
+        )
+
+    def search(self, codes: Codes, k: int = 10, *, rerank: Reranker | None = None) -> Hits:
+        """Find the k nearest codes of each query, ties by id.
+
+        Parameters
+        ----------
+        codes
+            Query codes.
+        k
+            How many, at most the number of codes in the index.
+        rerank
+            :class:`Rerank` or :class:`Asymmetric`, to order the nearest codes by something finer.
+        """
+        self._demand_codes(codes, "codes")
+        why = f"the {len(self)} codes of the index"
+        _checks.integer(k, "k", "search", low=1, high=len(self), why=why)
+        if rerank is None:
+            return self._nearest(codes.words(), k)
+        wanted = _checks.integer(rerank.candidates, "candidates", type(rerank).__name__, low=1)
+        found = self._nearest(codes.words(), min(max(wanted, k), len(self)))
+        return reorder(found.ids, rerank.measure(found.ids, self.codes), k)
+
+    def within(self, codes: Codes, radius: int = 2) -> Near:
+        """Find all codes within a Hamming radius of each query: the paper's hash lookup.
+
+        Parameters
+        ----------
+        codes
+            Query codes.
+        radius
+            The largest distance that still counts.
+        """
+        self._demand_codes(codes, "codes")
+        _checks.integer(radius, "radius", "within", low=0)
+        radius = min(radius, self.n_bits)
+        words = codes.words()
+        parts = [self._within(segment, words, radius) for segment in self._segments]
+        if len(parts) == 1:
+            return parts[0]
+        return _join(parts, len(codes))
+
+    def codes(self, ids: ArrayLike) -> Codes:
+        """Return the codes of some ids, in their order.
+
+        Parameters
+        ----------
+        ids
+            Ids of codes in the index.
+        """
+        numbers = _integers(ids)
+        words = np.empty((len(numbers), -(-self.n_bits // 64)), np.uint64)
+        missing = np.ones(len(numbers), bool)
+        for segment in self._segments:
+            items = segment.find(numbers)
+            here = items >= 0
+            words[here] = segment.item_words(items[here])
+            missing &= ~here
+        if missing.any():
+            _refuse_ids("in the index", numbers[missing])
+        return Codes(words.view(np.uint8)[:, : -(-self.n_bits // 8)], self.n_bits)
+
+    def save(self, path: Any) -> None:
+        """Write the index to a folder of its own, durably; :meth:`open` reads it back.
+
+        Parameters
+        ----------
+        path
+            A new folder, or one that holds an index, which is then replaced.
+        """
+        with Folder.create(path, self.n_bits) as folder:
+            folder.commit(self._segments, self._next_id)
+
+    @classmethod
+    def open(cls, path: Any, mode: str = "r") -> Self:
+        """Open an index on disk: memory-mapped, at once.
+
+        Parameters
+        ----------
+        path
+            A folder written by :meth:`save`; with mode "a" it may also be opened again and again.
+        mode
+            "r" to search; "a" to add and remove as well, durably: what :meth:`add` returned from
+            is there after a crash. One writer at a time; readers are not disturbed.
+        """
+        _checks.one_of(mode, "mode", "HammingIndex.open", ("r", "a"))
+        folder = Folder.open(path, mode)
+        index = cls(folder.n_bits)
+        index._segments, index._next_id, index._folder = folder.segments, folder.next_id, folder
+        return index
+
+    def close(self) -> None:
+        """Give up the folder, so that another writer may open it."""
+        if self._folder is not None:
+            self._folder.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return sum(map(len, self._segments))
+
+    @property
+    def n_distinct(self) -> int:
+        """How many codes are stored and scanned: equal ones once, in each segment."""
+        return sum(segment.n_distinct for segment in self._segments)
+
+    def __repr__(self) -> str:
+        return f"HammingIndex({len(self)} x {self.n_bits} bits)"
+
+    def _nearest(self, words: Words, k: int) -> Hits:
+        parts = []
+        for segment in self._segments:
+            if len(segment):
+                found = rank.nearest(segment, words, min(k, len(segment)))
+                parts.append(rank.Nearest(found.distances, segment.ids[found.items]))
+        best = rank.merge(parts, k)
+        return Hits(best.items, best.distances)
+
+    def _within(self, segment: Segment, words: Words, radius: int) -> Near:
+        lookup = self._lookups.setdefault(id(segment), Lookup(segment, self.n_bits))
+        plan = lookup.plan(len(words), radius)
+        if plan is not None:
+            lookup.prepare(plan)
+        blocks = [words[i : i + _LOOKUP_BLOCK] for i in range(0, len(words), _LOOKUP_BLOCK)]
+        find: Callable[[Words], Matches] = partial(lookup.within, radius=radius, plan=plan)
+        matches = list(map_blocks(find, blocks) if len(blocks) > 1 else map(find, blocks))
+        return _flatten(matches, segment.ids)
+
+    def _replace(self, segments: list[Segment]) -> None:
+        """Make these the segments, on disk first: an error there leaves everything as it was."""
+        if self._folder is not None:
+            next_id = max([self._next_id, *(int(s.ids[-1]) + 1 for s in segments if len(s.ids))])
+            self._folder.commit(segments, next_id)
+            segments = self._folder.segments
+        self._segments = segments
+        self._lookups = {
+            key: lookup
+            for key, lookup in self._lookups.items()
+            if any(lookup.segment is segment for segment in segments)
+        }
+
+    def _demand_codes(self, codes: Any, name: str) -> None:
+        if not isinstance(codes, Codes):
+            raise TypeError(f"{name} must be bitfold.Codes, got {type(codes).__name__}.")
+        if codes.n_bits != self.n_bits:
+            _checks.refuse(name, "HammingIndex", f"of {self.n_bits} bits", f"{codes.n_bits} bits")
+
+    def _new_ids(self, ids: ArrayLike | None, count: int) -> Ids:
+        if ids is None:
+            return np.arange(self._next_id, self._next_id + count, dtype=np.int64)
+        numbers = _integers(ids)
+        if numbers.shape != (count,):
+            demand = f"one for each of the {count} codes"
+            _checks.refuse("ids", "HammingIndex", demand, f"{len(numbers)}")
+        values, counts = np.unique(numbers, return_counts=True)
+        repeated = values[counts > 1]
+        for segment in self._segments:
+            repeated = np.concatenate([repeated, values[segment.find(values) >= 0]])
+        if len(repeated):
+            _refuse_ids("new and all different", repeated)
+        return numbers
+
+
+def _settle(segments: list[Segment]) -> list[Segment]:
+    """Merge what has become small beside its neighbour, or mostly removed.
+
+    Every code is then merged a logarithmic number of times in all, and the segments are few.
+    """
+    kept: list[Segment] = []
+    for segment in segments:
+        if 2 * len(segment) < len(segment.ids):
+            segment = Segment.merge([segment])
+        if len(segment.ids):
+            kept.append(segment)
+    while len(kept) > 1 and 2 * len(kept[-1]) >= len(kept[-2]):
+        last = kept.pop()
+        kept[-1] = Segment.merge([kept[-1], last])
+    return kept
+
+
+def _flatten(matches: list[Matches], ids: Ids) -> Near:
+    """Put the answers of blocks of queries one after the other."""
+    counts = np.concatenate(
+        [np.diff(match.offsets, prepend=0) for match in matches] or [np.empty(0, np.int64)]
+    )
+    keys = np.concatenate([match.keys for match in matches] or [np.empty(0, np.uint64)])
+    items = (keys & np.uint64(0xFFFFFFFFFFFF)).astype(np.int64)
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    return Near(offsets, ids[items], (keys >> np.uint64(48)).astype(np.int32))
+
+
+def _join(parts: list[Near], n_queries: int) -> Near:
+    """Merge the answers of several segments, query by query."""
+    query = np.concatenate(
+        [np.repeat(np.arange(n_queries), np.diff(part.offsets)) for part in parts]
+        or [np.empty(0, np.int64)]
+    )
+    ids = np.concatenate([part.ids for part in parts] or [np.empty(0, np.int64)])
+    distances = np.concatenate([part.distances for part in parts] or [np.empty(0, np.int32)])
+    order = np.lexsort((ids, distances, query))
+    counts = np.bincount(query, minlength=n_queries)
+    return Near(np.concatenate([[0], np.cumsum(counts)]), ids[order], distances[order])
+
+
+def _integers(ids: ArrayLike) -> Ids:
+    array = np.atleast_1d(np.asarray(ids))
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
+        came = f"dtype {array.dtype} of shape {array.shape}"
+        _checks.refuse("ids", "HammingIndex", "a list of integers", came)
+    return array.astype(np.int64)
+
+
+def _refuse_ids(demand: str, ids: Ids) -> None:
+    some = ", ".join(map(str, ids[:3])) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
+    _checks.refuse("ids", "HammingIndex", demand, some)

@@ -1,0 +1,168 @@
+"""Re-ranking: order a short list of Hamming candidates by something finer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bitfold import _checks
+from bitfold.codes import Codes
+
+Ids = NDArray[np.int64]
+Reals = NDArray[np.float32]
+
+_BLOCK_FLOATS = 1 << 22
+"""Floats of candidates that are looked at together: 16 MB."""
+
+
+class Hits(NamedTuple):
+    """Ranked answers: ids and distances, (q, k), nearest first, ties by id."""
+
+    ids: Ids
+    distances: NDArray[Any]
+
+
+class Reranker(Protocol):
+    """Orders candidates; what :meth:`HammingIndex.search` takes as ``rerank``."""
+
+    candidates: int
+
+    def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> Reals:
+        """Distances of the candidates of all queries, (q, candidates)."""
+
+
+def reorder(ids: Ids, distances: Reals, k: int) -> Hits:
+    """Sort candidates by their new distance, ties by id, and keep k."""
+    order = np.lexsort((ids, distances), axis=1)[:, :k]
+    return Hits(
+        np.take_along_axis(ids, order, axis=1), np.take_along_axis(distances, order, axis=1)
+    )
+
+
+@dataclass(frozen=True)
+class Rerank:
+    """Exact distances on the original vectors.
+
+    Parameters
+    ----------
+    vectors
+        The originals, an array or a memory map; row i belongs to id i, or to ``ids[i]``.
+    queries
+        The queries' originals, one for each query code.
+    candidates
+        How many of the nearest codes to look at.
+    metric
+        "l2", "ip" (negative inner product) or "cosine" (1 - cosine): smaller is nearer.
+    ids
+        Ids of the rows of ``vectors``, if they are not 0, 1, 2, …
+    """
+
+    vectors: Any
+    queries: Any
+    candidates: int = 200
+    metric: str = "l2"
+    ids: ArrayLike | None = None
+
+    def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> Reals:
+        """Distances of the candidates of all queries to them."""
+        _checks.one_of(self.metric, "metric", "Rerank", ("l2", "ip", "cosine"))
+        vectors = _checks.matrix(self.vectors, "Rerank", name="vectors")
+        queries = _checks.matrix(self.queries, "Rerank", name="queries")
+        if queries.shape != (len(ids), vectors.shape[1]):
+            demand = f"of shape ({len(ids)}, {vectors.shape[1]})"
+            _checks.refuse("queries", "Rerank", demand, f"shape {queries.shape}")
+        rows = self._rows_of(ids, len(vectors))
+        out = np.empty(ids.shape, np.float32)
+        for part in _blocks(len(ids), ids.shape[1] * vectors.shape[1]):
+            # Each row is read once, forwards: candidates repeat, and a memory map likes order.
+            needed, place = np.unique(rows[part], return_inverse=True)
+            found = np.asarray(vectors[needed], np.float32)
+            _checks.finite(found, "Rerank", name="vectors")
+            asked = np.asarray(queries[part], np.float32)
+            _checks.finite(asked, "Rerank", name="queries", first_row=part.start)
+            out[part] = _METRICS[self.metric](found[place.reshape(rows[part].shape)], asked)
+        return out
+
+    def _rows_of(self, ids: Ids, n_rows: int) -> Ids:
+        """Return the row of each id."""
+        if self.ids is None:
+            missing = (ids < 0) | (ids >= n_rows)
+            rows = ids
+        else:
+            known = np.asarray(self.ids)
+            if known.shape != (n_rows,):
+                demand = f"one id for each of the {n_rows} rows of vectors"
+                _checks.refuse("ids", "Rerank", demand, f"shape {known.shape}")
+            order = np.argsort(known, kind="stable")
+            place = np.minimum(np.searchsorted(known, ids, sorter=order), n_rows - 1)
+            rows = order[place]
+            missing = known[rows] != ids
+        if missing.any():
+            wanted = f"complete: a row for id {ids[missing][0]}"
+            _checks.refuse("vectors", "Rerank", wanted, f"{n_rows} rows without it")
+        return rows
+
+
+@dataclass(frozen=True)
+class Asymmetric:
+    """The query's reals against the candidates' bits: no originals needed.
+
+    The distance is Σ |y_j| over the bits j that differ from the sign of y_j: Hamming distance
+    with every bit weighted by how sure the query is of it, which also breaks Hamming's ties.
+
+    Parameters
+    ----------
+    reals
+        ``hasher.embed(Q)``, one row for each query code.
+    candidates
+        How many of the nearest codes to look at.
+    """
+
+    reals: Any
+    candidates: int = 200
+
+    def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> Reals:
+        """Distances of the candidates of all queries to them."""
+        reals = np.asarray(_checks.matrix(self.reals, "Asymmetric", name="reals"), np.float32)
+        _checks.finite(reals, "Asymmetric", name="reals")
+        out = np.empty(ids.shape, np.float32)
+        n_bits = codes_of(ids[:1, :1].ravel()).n_bits
+        if reals.shape != (len(ids), n_bits):
+            demand = f"of shape ({len(ids)}, {n_bits})"
+            _checks.refuse("reals", "Asymmetric", demand, f"shape {reals.shape}")
+        for part in _blocks(len(ids), ids.shape[1] * n_bits):
+            bits = codes_of(ids[part].ravel()).unpack().reshape(*ids[part].shape, n_bits)
+            differ = bits != (reals[part, None] > 0)
+            out[part] = np.einsum("qcb,qb->qc", differ, np.abs(reals[part]), dtype=np.float32)
+        return out
+
+
+def _blocks(n: int, floats_each: int) -> Iterator[slice]:
+    step = max(1, _BLOCK_FLOATS // max(floats_each, 1))
+    return (slice(i, min(i + step, n)) for i in range(0, n, step))
+
+
+def _l2(found: Reals, asked: Reals) -> Reals:
+    difference = found - asked[:, None]
+    distances: Reals = np.sqrt(np.einsum("qcd,qcd->qc", difference, difference))
+    return distances
+
+
+def _ip(found: Reals, asked: Reals) -> Reals:
+    products: Reals = -np.einsum("qcd,qd->qc", found, asked)
+    return products
+
+
+def _cosine(found: Reals, asked: Reals) -> Reals:
+    lengths = np.linalg.norm(found, axis=2) * np.linalg.norm(asked, axis=1)[:, None]
+    products = -_ip(found, asked)
+    # A zero vector points nowhere: it is as far as one at a right angle.
+    cosines = np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
+    return 1 - cosines
+
+
+_METRICS: dict[str, Callable[[Reals, Reals], Reals]] = {"l2": _l2, "ip": _ip, "cosine": _cosine}

@@ -1,0 +1,116 @@
+"""The names users may rely on: sorted, complete, documented."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+from functools import cached_property
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+import pytest
+
+import bitfold
+
+ROOT = Path(bitfold.__file__).parent
+CALLABLE = (FunctionType, classmethod, staticmethod, property, cached_property)
+
+
+def declares_names(path: Path) -> bool:
+    """Tell whether a file has an ``__all__``."""
+    assigned = [
+        target
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+    ]
+    return any(isinstance(target, ast.Name) and target.id == "__all__" for target in assigned)
+
+
+def module_name(path: Path) -> str:
+    parts = ["bitfold", *path.relative_to(ROOT).with_suffix("").parts]
+    return ".".join(part for part in parts if part != "__init__")
+
+
+MODULES = [module_name(path) for path in sorted(ROOT.rglob("*.py")) if declares_names(path)]
+
+
+def rank(name: str) -> tuple[int, list[tuple[int, int | str]]]:
+    """Sort as ruff's RUF022 does: CONSTANTS, Classes, functions; numbers by their value."""
+    kind = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
+    pieces = re.split(r"(\d+)", name)
+    return kind, [(0, int(piece)) if piece.isdigit() else (1, piece) for piece in pieces]
+
+
+def is_ours(thing: Any) -> bool:
+    """Tell what the package defines from what it only imported, modules apart."""
+    return getattr(thing, "__module__", "").split(".")[0] == "bitfold"
+
+
+def public_namespace(module: ModuleType) -> set[str]:
+    names = {name for name in dir(module) if not name.startswith("_")}
+    return {name for name in names if is_ours(getattr(module, name))}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_names_are_sorted_and_complete(name: str) -> None:
+    module = importlib.import_module(name)
+    assert module.__all__ == sorted(set(module.__all__), key=rank)
+    assert public_namespace(module) == set(module.__all__) - {"__version__"}
+
+
+def undocumented(name: str, thing: Any) -> list[str]:
+    """Name what has no docstring: a thing, or a public member that it defines itself."""
+    members = vars(thing).items() if inspect.isclass(thing) else ()
+    named = [(name, thing)] + [
+        (f"{name}.{member}", value)
+        for member, value in members
+        if not member.startswith("_") and isinstance(value, CALLABLE)
+    ]
+    return [called for called, value in named if not inspect.getdoc(value)]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_public_thing_is_documented(name: str) -> None:
+    module = importlib.import_module(name)
+    assert module.__doc__
+    for public in set(module.__all__) - {"__version__"}:
+        assert undocumented(public, getattr(module, public)) == []
+
+
+def test_the_packages_that_users_import_declare_their_names() -> None:
+    packages = {f"bitfold.{path.parent.name}" for path in ROOT.glob("[a-z]*/__init__.py")}
+    assert packages | {"bitfold"} == set(MODULES)
+
+
+def test_dir_is_what_is_declared() -> None:
+    assert dir(bitfold) == sorted(bitfold.__all__)
+    assert all(getattr(bitfold, name) is not None for name in bitfold.__all__)
+    with pytest.raises(AttributeError, match=r"module 'bitfold' has no attribute 'nothing'\."):
+        bitfold.nothing  # noqa: B018
+
+
+def test_a_star_import_gives_the_declared_names() -> None:
+    namespace: dict[str, Any] = {}
+    exec("from bitfold import *", namespace)
+    assert namespace.keys() - {"__builtins__"} == set(bitfold.__all__)
+
+
+def test_the_lazy_names_are_those_that_type_checkers_see() -> None:
+    tree = ast.parse((ROOT / "__init__.py").read_text(encoding="utf-8"))
+    seen = {
+        alias.name: node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("bitfold.")
+        for alias in node.names
+    }
+    assert seen.pop("__version__") == "bitfold._version"
+    assert seen == bitfold._HOMES
+    assert {*seen, "__version__"} == set(bitfold.__all__)
+
+
+def test_the_version_is_one_of_pep_440() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+((a|b|rc|\.dev|\.post)\d+)?", bitfold.__version__)
