@@ -18,13 +18,17 @@ if TYPE_CHECKING:
     from bitfold.base_set import KMeansBase, KMediansBase, RandomBase
     from bitfold.codes import Codes
     from bitfold.hashers import IMH, SupervisedIMH, load
+    from bitfold.search import Asymmetric, HammingIndex, Rerank
 
 __all__ = [
     "IMH",
+    "Asymmetric",
     "Codes",
+    "HammingIndex",
     "KMeansBase",
     "KMediansBase",
     "RandomBase",
+    "Rerank",
     "SupervisedIMH",
     "__version__",
     "load",
@@ -33,11 +37,14 @@ __all__ = [
 # Where each name lives. They come on first use: scikit-learn, faiss and numba together take
 # seconds to import, and `import bitfold` should not.
 _HOMES = {
+    "Asymmetric": "bitfold.search",
     "Codes": "bitfold.codes",
+    "HammingIndex": "bitfold.search",
     "IMH": "bitfold.hashers",
     "KMeansBase": "bitfold.base_set",
     "KMediansBase": "bitfold.base_set",
     "RandomBase": "bitfold.base_set",
+    "Rerank": "bitfold.search",
     "SupervisedIMH": "bitfold.hashers",
     "load": "bitfold.hashers",
 }

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
 from importlib.resources import files
+from string import Template
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfold.cli._comparison import COLUMNS, RADIUS, Digits, Run, cells, shown
+from bitfold.cli._comparison import BASE, COLUMNS, DEFAULT, RADIUS, Digits, Run, cells, shown
 from bitfold.cli._pictures import CLEAR, GREY, RED, Pixels, image, ink, paint
 
 TOP = 10
@@ -20,50 +22,29 @@ STEP = 15
 
 def render(digits: Digits, runs: list[Run], command: str) -> str:
     """Write the page; it names the command that makes it again."""
-    style = files("bitfold.cli").joinpath("page.css").read_text("utf-8")
+    template = files("bitfold.cli").joinpath("page.html").read_text("utf-8")
     coded = default(runs)
-    title = f"Handwritten digits, found by {coded.score.bits} bits"
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title>
-<style>
-{style}</style>
-</head>
-<body>
-<main>
-<h1>{title}</h1>
-<p class="lead">{sentences(digits, runs)}</p>
-{scores(runs)}
-<p class="note">{len(digits.queries)} queries, {len(digits.database):,} digits in the database, 8 × 8
-pixels each; right is what shows the query’s digit. MAP is the mean average precision of the whole
-ranking. Supervised IMH alone learns from the labels. Radius {RADIUS} is everything that differs in at most {RADIUS} bits: of codes as short as
-its own, that takes in a good part of all there are.</p>
-<h2>The {TOP} nearest</h2>
-<p>The first query drawn of each digit, and what each method finds nearest to it, nearest first.
-A <span class="key">wrong digit</span> is outlined in red. The strip below is the
-ranking’s first {DEPTH} places, about as many as there are of each digit: grey is right, red is
-wrong.</p>
-{neighbours(digits, runs)}
-<h2>The bits</h2>
-<p>Codes of {coded.score.method}, one column a bit: the query’s on top, below it those of every {STEP}th
-place of its ranking, down to the {DEPTH}th. A bit that differs from the query’s is red.</p>
-{codes(digits, coded)}
-<p class="note made">Made by <code>{escape(command)}</code> from the digits that come with scikit-learn.</p>
-</main>
-</body>
-</html>
-"""
+    return Template(template).substitute(
+        title=f"Handwritten digits, found by {coded.score.bits} bits",
+        sentences=sentences(digits, runs),
+        scores=scores(runs),
+        nearest=nearest(digits, runs),
+        codes=codes(digits, coded),
+        method=escape(coded.score.method),
+        n_queries=len(digits.queries),
+        n_database=f"{len(digits.database):,}",
+        m=BASE.m,
+        radius=RADIUS,
+        top=TOP,
+        depth=DEPTH,
+        step=STEP,
+        command=escape(command),
+    )
 
 
 def default(runs: list[Run]) -> Run:
     """Return the library's default method: the page speaks of it where it speaks of one."""
-    return runs[1]
+    return next(run for run in runs if run.score.method == DEFAULT)
 
 
 def sentences(digits: Digits, runs: list[Run]) -> str:
@@ -90,25 +71,27 @@ def wrong(digits: Digits, run: Run, depth: int) -> NDArray[np.bool_]:
 
 def scores(runs: list[Run]) -> str:
     """Write the table of results."""
-    head = "".join(f"<th scope=col>{column}</th>" for column in COLUMNS)
-    rows = "".join(_score(run) for run in runs)
-    return f'<div class="wide"><table class="scores"><thead><tr>{head}</tr></thead>{rows}</table></div>'
+    rows = "\n".join(_score(run) for run in runs)
+    return f'<div class="wide">{_table("scores", COLUMNS, rows)}</div>'
+
+
+def _table(kind: str, columns: Iterable[str], rows: str) -> str:
+    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
+    return (
+        f'<table class="{kind}"><thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody></table>'
+    )
 
 
 def _score(run: Run) -> str:
     name, *numbers = cells(run.score)
-    about = f"<th scope=row>{name}<small>{run.score.about}</small></th>"
-    return f"<tr>{about}{''.join(f'<td>{number}</td>' for number in numbers)}</tr>\n"
+    head = f'<th scope="row">{escape(name)}<small>{escape(run.score.about)}</small></th>'
+    return f"<tr>{head}{''.join(f'<td>{number}</td>' for number in numbers)}</tr>"
 
 
-def neighbours(digits: Digits, runs: list[Run]) -> str:
+def nearest(digits: Digits, runs: list[Run]) -> str:
     """Write the paper's first figure: queries, and what each method finds nearest to them."""
-    head = "".join(f"<th scope=col>{run.score.method}</th>" for run in runs)
     rows = "\n".join(_query(digits, runs, row) for row in range(len(shown(digits))))
-    return (
-        f'<table class="nearest"><thead><tr><th scope=col>query</th>{head}</tr></thead>'
-        f"<tbody>\n{rows}\n</tbody></table>"
-    )
+    return _table("nearest", ["query", *(run.score.method for run in runs)], rows)
 
 
 def _query(digits: Digits, runs: list[Run], row: int) -> str:
@@ -116,7 +99,7 @@ def _query(digits: Digits, runs: list[Run], row: int) -> str:
     label = int(digits.query_labels[query])
     picture = _digit(digits.queries[query], f"query: a {label}", "query")
     found = "".join(_found(digits, run, row) for run in runs)
-    return f"<tr><th scope=row>{picture}</th>{found}</tr>"
+    return f'<tr><th scope="row">{picture}</th>{found}</tr>'
 
 
 def _found(digits: Digits, run: Run, row: int) -> str:
@@ -126,9 +109,8 @@ def _found(digits: Digits, run: Run, row: int) -> str:
         _digit(digits.database[item], *_verdict(int(digits.labels[item]), bool(missed[place])))
         for place, item in enumerate(run.ranked[row, :TOP])
     )
-    strip = image(
-        paint(missed[None], RED, GREY), f"{missed.sum()} of the first {DEPTH} wrong", "strip"
-    )
+    places = f"{missed.sum()} of the first {DEPTH} wrong"
+    strip = image(paint(missed[None], RED, GREY), places, "strip")
     name = escape(run.score.method)
     return f'<td data-method="{name}"><div class="ten">{pictures}</div>{strip}</td>'
 
@@ -160,7 +142,5 @@ def _bits(own: Pixels, others: Pixels, label: int) -> str:
     pixels = paint(bits, GREY, CLEAR)
     pixels[bits != bits[0]] = RED
     apart = ", ".join(str(n) for n in (others != own).sum(axis=1))
-    picture = image(
-        pixels, f"Code of a {label}, and others that differ from it in {apart} bits", "bits"
-    )
-    return f"<figure><figcaption>{label}</figcaption>{picture}</figure>"
+    text = f"Code of a {label}, and others that differ from it in {apart} bits"
+    return f"<figure><figcaption>{label}</figcaption>{image(pixels, text, 'bits')}</figure>"

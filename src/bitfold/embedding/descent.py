@@ -91,7 +91,7 @@ def descend(P: csr_array, objective: Objective, Y: FloatArray, schedule: Schedul
     rate = schedule.learning_rate or float(len(Y))
     good, reached = Y.copy(), _gradient(Y, edges, objective, gradient)
     since = 0
-    with serial_blas():
+    with serial_blas(), _quiet():
         for iteration in range(1, schedule.n_iter + 1):
             since += 1
             look = since % _GUARD_EVERY == 0 or iteration == schedule.n_iter
@@ -151,9 +151,19 @@ class Products:
 def over_row_blocks(work: Callable[[slice], float], m: int) -> float:
     """Run ``work`` on every row block, on all cores when that pays; return the sum of results."""
     blocks = [slice(i, min(i + _BLOCK_ROWS, m)) for i in range(0, m, _BLOCK_ROWS)]
+
+    def quietly(rows: slice) -> float:
+        with _quiet():
+            return work(rows)
+
     if m < _PARALLEL_FROM or n_threads() == 1:
-        return sum(map(work, blocks))
-    return sum(map_blocks(work, blocks))
+        return sum(map(quietly, blocks))
+    return sum(map_blocks(quietly, blocks))
+
+
+def _quiet() -> np.errstate:
+    """Let steps that were too long overflow: the descent sees it in the cost and goes back."""
+    return np.errstate(over="ignore", invalid="ignore")
 
 
 def push_apart(Y: FloatArray, rows: slice, weights: FloatArray, sums: FloatArray) -> FloatArray:

@@ -7,8 +7,9 @@ by item are ties by id, and nothing needs sorting.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +20,17 @@ Words = NDArray[np.uint64]
 Places = NDArray[np.uint32]
 Ids = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+Array = TypeVar("Array", bound=NDArray[Any])
 
 MOST_ITEMS = 1 << 31
 """Items of a segment are counted in 32 bits."""
 
 
-@dataclass(frozen=True)
+MOST_BITS = 1024
+"""The longest code an index holds."""
+
+
+@dataclass(frozen=True, eq=False)
 class Segment:
     """Some codes with their ids; never changed, only replaced.
 
@@ -46,6 +52,11 @@ class Segment:
     members: Places
     ids: Ids
     dead: Flags
+
+    def __post_init__(self) -> None:
+        # Mapped arrays are read-only too: kernels then compile for one kind of array.
+        for field in fields(self):
+            object.__setattr__(self, field.name, read_only(getattr(self, field.name)))
 
     @classmethod
     def build(cls, words: Words, ids: Ids) -> Segment:
@@ -73,12 +84,26 @@ class Segment:
         return cls.build(words, ids)
 
     def __len__(self) -> int:
-        return len(self.ids) - int(self.dead.sum())
+        return self.n_items - self.n_dead
+
+    @property
+    def n_items(self) -> int:
+        """How many items there are, the removed ones among them."""
+        return len(self.ids)
+
+    @property
+    def n_dead(self) -> int:
+        """How many items were removed."""
+        return int(np.count_nonzero(self.dead))
 
     @cached_property
     def living(self) -> Flags:
         """Which items are there."""
-        return ~self.dead if len(self.dead) else np.ones(len(self.ids), bool)
+        return ~self.dead if len(self.dead) else np.ones(self.n_items, bool)
+
+    def ids_of(self, items: NDArray[np.integer]) -> Ids:
+        """Return the ids of some items."""
+        return self.ids[items]
 
     def item_words(self, items: NDArray[np.integer] | None = None) -> Words:
         """Return the code of each item, or of the items asked for, one a row."""
@@ -93,25 +118,41 @@ class Segment:
 
     @cached_property
     def _code_of(self) -> Places:
-        code_of = np.empty(len(self.ids), np.uint32)
+        code_of = np.empty(self.n_items, np.uint32)
         counts = np.diff(self.starts.astype(np.int64))
         code_of[self.members] = np.repeat(np.arange(self.n_distinct, dtype=np.uint32), counts)
         return code_of
 
     def find(self, ids: Ids) -> NDArray[np.int64]:
         """Return the living item of each id, -1 where there is none."""
-        places = np.searchsorted(self.ids, ids)
-        places[places == len(self.ids)] = 0
-        found = np.zeros(len(ids), bool) if not len(self.ids) else self.ids[places] == ids
+        items = self._locate(ids)
         if len(self.dead):
-            found &= ~self.dead[places]
-        return np.where(found, places, -1)
+            items[(items >= 0) & self.dead[items]] = -1
+        return items
 
     def without(self, items: NDArray[np.int64]) -> Segment:
         """Return the segment with some items removed."""
-        dead = self.dead.copy() if len(self.dead) else np.zeros(len(self.ids), bool)
+        dead = self.dead.copy() if len(self.dead) else np.zeros(self.n_items, bool)
         dead[items] = True
+        return self._marked(dead)
+
+    def _locate(self, ids: Ids) -> NDArray[np.int64]:
+        """Return the item of each id, -1 where there never was one."""
+        if not self.n_items:
+            return np.full(len(ids), -1, np.int64)
+        places = np.searchsorted(self.ids, ids)
+        places[places == self.n_items] = 0
+        return np.where(self.ids[places] == ids, places, -1)
+
+    def _marked(self, dead: Flags) -> Segment:
         return replace(self, dead=dead)
+
+
+def read_only(array: Array) -> Array:
+    """Return a view that cannot be written to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _columns(words: Words) -> Words:
