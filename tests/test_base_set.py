@@ -103,9 +103,7 @@ def test_on_step_tells_the_progress_and_changes_nothing(strategy: type[BaseStrat
     if strategy is not RandomBase:
         assert steps == [(i, 20) for i in range(1, 21)]
     steps.clear()
-    heard_all = strategy(20).choose_per_class(
-        X, y, rng=0, on_step=lambda *step: steps.append(step)
-    )
+    heard_all = strategy(20).choose_per_class(X, y, rng=0, on_step=lambda *step: steps.append(step))
     silent = strategy(20).choose_per_class(X, y, rng=0)
     np.testing.assert_array_equal(heard_all.points, silent.points)
     assert steps == [(1, 3), (2, 3), (3, 3)]
@@ -188,7 +186,8 @@ def test_one_outlier_leaves_the_rest_apart(strategy: type[BaseStrategy], value: 
 @OF_SAMPLES
 @pytest.mark.parametrize("offset", [0, 100, 1e4])
 def test_points_are_rows_of_the_data(strategy: type[BaseStrategy], offset: float) -> None:
-    X = (cloud(d=64) + offset).astype(np.float32)
+    # Enough of them for faiss to measure distances by matrix products.
+    X = (cloud(2500, 64) + offset).astype(np.float32)
     points = strategy(40).choose(X, rng=0)
     assert n_distinct(points) == 40
     assert are_rows_of(points, X)
@@ -212,16 +211,18 @@ def test_random_points_are_drawn_evenly() -> None:
 
 @pytest.mark.parametrize("offset", [0, 1e4])
 def test_kmeans_is_as_good_as_scikit_learns(offset: float) -> None:
-    X, _ = make_blobs(2000, 16, centers=30, cluster_std=2.0, random_state=0)
+    X, _ = make_blobs(2500, 64, centers=30, cluster_std=5.0, random_state=0)
     X = (X + offset).astype(np.float32)
-    ours = np.mean([inertia(X, KMeansBase(60).choose(X, rng=seed)) for seed in range(3)])
+    bases = [KMeansBase(60).choose(X, rng=seed) for seed in range(3)]
+    assert all(n_used(X, base) == 60 for base in bases)
+    ours = np.mean([inertia(X, base) for base in bases])
     theirs = np.mean(
         [
             KMeans(60, init="random", n_init=1, max_iter=20, random_state=seed).fit(X).inertia_
             for seed in range(3)
         ]
     )
-    assert ours < 1.1 * theirs
+    assert ours < 1.05 * theirs
 
 
 def test_kmeans_centres_are_means_of_their_clusters() -> None:
@@ -242,9 +243,7 @@ def test_more_iterations_never_hurt() -> None:
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("offset", [0, 100])
 @pytest.mark.parametrize("m", [20, 55, 59])
-def test_kmeans_leaves_no_cluster_empty_among_duplicates(
-    m: int, offset: float, seed: int
-) -> None:
+def test_kmeans_leaves_no_cluster_empty_among_duplicates(m: int, offset: float, seed: int) -> None:
     X = repeated(cloud(60, seed=seed) + np.float32(offset), 1000, seed)
     centres = KMeansBase(m).choose(X, rng=seed)
     assert n_used(X, centres) == m
@@ -389,7 +388,7 @@ def test_a_sample_stands_for_large_data() -> None:
 
 @pytest.mark.parametrize("dtype", [np.int64, np.float64, np.uint8, object])
 def test_minus_one_is_unlabelled(dtype: type) -> None:
-    y = np.array([0, 1, 255 if dtype is np.uint8 else -1, 2]).astype(dtype)
+    y: NDArray[Any] = np.array([0, 1, 255 if dtype is np.uint8 else -1, 2]).astype(dtype)
     assert is_labelled(y).tolist() == [True, True, dtype is np.uint8, True]
     assert is_labelled(np.array(["-1", "a"])).tolist() == [True, True]
 
@@ -435,6 +434,11 @@ def test_strategies_are_scikit_learn_objects() -> None:
     assert RandomBase().m == KMeansBase().m == KMediansBase().m == 400
 
 
+def nan_in_row(X: FloatArray, row: int) -> FloatArray:
+    X[row, 0] = np.nan
+    return X
+
+
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
@@ -453,7 +457,7 @@ def test_strategies_are_scikit_learn_objects() -> None:
             "Reshape your data with X.reshape(1, -1) if it is one row.",
         ),
         (
-            lambda X: KMeansBase(5).choose(np.where(X == X[217], np.nan, X)),
+            lambda X: KMeansBase(5).choose(nan_in_row(X, 217)),
             "X of KMeansBase must be finite, got NaN in row 217.",
         ),
         (

@@ -237,9 +237,7 @@ def test_memory_maps_are_read_like_arrays(tmp_path: Path, mode: Any, part: slice
     mapped = np.load(tmp_path / "x.npy", mmap_mode=mode)[part]
     np.testing.assert_array_equal(all_of(plain(mapped)), X[part].astype(np.float32))
     indices = np.random.default_rng(1).integers(len(mapped), size=50)
-    np.testing.assert_array_equal(
-        plain(mapped).take(indices), X[part][indices].astype(np.float32)
-    )
+    np.testing.assert_array_equal(plain(mapped).take(indices), X[part][indices].astype(np.float32))
 
 
 def test_what_was_written_to_a_private_map_is_not_released(tmp_path: Path) -> None:

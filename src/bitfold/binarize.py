@@ -43,7 +43,7 @@ def itq(V: FloatArray, rng: np.random.Generator, n_iter: int = 50) -> Rotation:
     """
     n_components = V.shape[1]
     # The scale of V does not change the signs; at unit mean square the loss is comparable.
-    V = V / max(float(np.sqrt(np.mean(V * V))), np.finfo(np.float32).tiny)
+    V = V / max(float(np.sqrt(np.mean(V * V))), float(np.finfo(np.float32).tiny))
     R = np.linalg.qr(rng.standard_normal((n_components, n_components)))[0].astype(np.float32)
     losses = []
     for _ in range(n_iter):

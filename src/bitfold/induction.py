@@ -37,7 +37,8 @@ class BaseSet:
 
     @cached_property
     def _sq_norms(self) -> FloatArray:
-        return np.einsum("ij,ij->i", self.points, self.points)
+        sq_norms: FloatArray = np.einsum("ij,ij->i", self.points, self.points)
+        return sq_norms
 
     def neighbours(self, rows: FloatArray) -> Neighbours:
         """Find the k nearest base points of each row of a block."""

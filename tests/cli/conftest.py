@@ -10,30 +10,33 @@ from pathlib import Path
 
 import pytest
 
-Bitfold = Callable[..., "subprocess.CompletedProcess[str]"]
-
+# What would colour a pipe, or widen it.
 COLOURFUL = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "NO_COLOR", "COLUMNS")
 
 
+@pytest.fixture(scope="session")
 def environment() -> dict[str, str]:
-    """Return the environment without what would colour, or widen, a pipe."""
     return {name: value for name, value in os.environ.items() if name not in COLOURFUL}
 
 
 @pytest.fixture(scope="session")
-def command() -> list[str]:
-    return [str(Path(sys.executable).with_name("bitfold"))]
+def command() -> str:
+    """The command that an installation puts beside its Python."""
+    return str(Path(sys.executable).with_name("bitfold"))
 
 
 @pytest.fixture(scope="session")
-def bitfold(command: list[str]) -> Bitfold:
-    def run(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+def bitfold(
+    command: str, environment: dict[str, str]
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run ``bitfold`` with some arguments, piped."""
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*command, *arguments],
+            [command, *arguments],
             capture_output=True,
-            text=True,
             encoding="utf-8",
-            env=environment(),
+            env=environment,
             timeout=120,
             check=False,
         )

@@ -340,10 +340,11 @@ def _valid_codes(ours: Hasher, rows: Array) -> None:
 @law
 def an_offset_does_not_matter(hasher: Hasher) -> None:
     X, y, _ = data()
-    ours = clone(hasher).fit(X + 1e6, y)
-    _valid_codes(ours, X + 1e6)
+    far = X + 1e6
+    ours = clone(hasher).fit(far, y)
+    _valid_codes(ours, far)
     # Not bit for bit: the centre is rounded elsewhere, and descents are chaotic.
-    assert map_scorer(ours, X + 1e6, y) > 0.8 * map_scorer(fitted(hasher), X, y)
+    assert map_scorer(ours, far, y) > 0.8 * map_scorer(fitted(hasher), X, y)
 
 
 @law
@@ -572,10 +573,13 @@ def copies_and_pickles_work_and_share_nothing(hasher: Hasher) -> None:
 
 
 @law
-def using_a_hasher_does_not_fatten_its_pickle(hasher: Hasher) -> None:
-    fresh, used = clone(hasher).fit(data().X, data().y), fitted(hasher)
-    used.encode(data().queries)
-    assert len(pickle.dumps(used)) == len(pickle.dumps(fresh))
+def a_pickle_holds_no_more_than_a_file(hasher: Hasher) -> None:
+    ours = fitted(hasher)
+    ours.encode(data().queries)
+    with tempfile.TemporaryDirectory() as folder:
+        ours.save(Path(folder) / "hasher")
+        unused = bitfold.load(Path(folder) / "hasher")
+    assert abs(len(pickle.dumps(ours)) - len(pickle.dumps(unused))) < 300
 
 
 @law
@@ -628,7 +632,7 @@ def it_can_be_cross_validated(hasher: Hasher) -> None:
     X, y, _ = data()
     scores = cross_val_score(hasher, X, y, scoring=map_scorer, cv=2)
     chance = np.mean(y[:, None] == y)
-    assert ((scores > chance) & (scores <= 1)).all()
+    assert ((scores > 2 * chance) & (scores <= 1)).all()
 
 
 @law

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import hypothesis.strategies as st
 import numpy as np
 from hypothesis import given, settings
@@ -39,7 +41,7 @@ def test_concatenated_parts_are_the_whole(bits: BitArray, data: st.DataObject) -
     codes = Codes.from_bits(bits)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(bits)), max_size=3)))
     bounds = [0, *cuts, len(bits)]
-    parts = [codes[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+    parts = [codes[a:b] for a, b in itertools.pairwise(bounds)]
     assert Codes.concatenate(parts) == codes
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, NamedTuple
 
 import hypothesis.strategies as st
@@ -57,7 +58,7 @@ def test_one_row_at_a_time_equals_all_at_once(problem: Problem, data: st.DataObj
     def induced(bounds: list[int]) -> NDArray[np.uint32]:
         parts = [
             base.induce(rows.block(start, stop), embedding, bandwidth)
-            for start, stop in zip(bounds, bounds[1:], strict=False)
+            for start, stop in itertools.pairwise(bounds)
         ]
         return np.concatenate(parts).view(np.uint32)
 
@@ -83,9 +84,7 @@ def test_neighbours_are_nearest_within_rounding(problem: Problem) -> None:
     assert all(len(set(row)) == k for row in found.indices.tolist())
 
 
-@given(
-    st.integers(1, 12), st.integers(1, 150), st.integers(1, 150), st.integers(0, 2**32)
-)
+@given(st.integers(1, 12), st.integers(1, 150), st.integers(1, 150), st.integers(0, 2**32))
 def test_whole_numbers_tie_exactly_and_go_by_index(d: int, m: int, k: int, seed: int) -> None:
     # Small whole numbers: float32 rounds nothing, so that the naive answer is the only one.
     rng = np.random.default_rng(seed)

@@ -19,9 +19,7 @@ matrices = hnp.arrays(
 
 
 @given(matrices, st.integers(0, 2**32), st.floats(-18, 18))
-def test_orthogonal_and_never_worse(
-    V: NDArray[np.float32], seed: int, log_scale: float
-) -> None:
+def test_orthogonal_and_never_worse(V: NDArray[np.float32], seed: int, log_scale: float) -> None:
     scaled = V * np.float32(10.0**log_scale)
     learned = itq(scaled, np.random.default_rng(seed), 15)
     np.testing.assert_allclose(learned.matrix.T @ learned.matrix, np.eye(V.shape[1]), atol=2e-6)

@@ -40,7 +40,7 @@ def cauchy(products: FloatArray, sq_norms: FloatArray, first: int, sums: FloatAr
         own = row[first + i]
         row[first + i] = 0
         sums[i] = square_mass - own
-        total += mass - math.sqrt(own)
+        total += float(mass) - math.sqrt(own)
     return total
 
 

@@ -1,46 +1,127 @@
-"""Hamming distances over 64-bit words."""
+"""Hamming distances over 64-bit words.
+
+Words stand column by column, ``words[w, i]``: the layout that vectorises. Distances are never
+negative, and unsigned indices say so: signed ones would be checked for wrapping around.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import njit, types
-from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+Words = NDArray[np.uint64]
+Counts = NDArray[np.int64]
 
-@intrinsic
-def popcount(typing_context: Any, word: Any) -> Any:
+_CHUNK = 1024
+"""Distances measured together, so that they stay in the fastest cache."""
+
+
+def _popcount(typing_context: Any, word: Any) -> Any:
     """Count the ones of a word: the processor's own instruction, which numba does not offer."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kind = ir.IntType(64)
-        function = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(kind, [kind]), "llvm.ctpop.i64"
-        )
-        return builder.call(function, arguments)
+        return builder.ctpop(arguments[0])
 
     return types.int64(types.uint64), generate
 
 
+# Called with the word alone, which the decorator's own type does not say.
+popcount: Any = intrinsic(_popcount)
+
+
 @njit(nogil=True, cache=True)
-def histograms_by_label(
-    queries: NDArray[np.uint64],
-    database: NDArray[np.uint64],
-    query_labels: NDArray[np.int64],
-    labels: NDArray[np.int64],
-    found: NDArray[np.int64],
-    relevant: NDArray[np.int64],
+def measure(query: Words, words: Words, out: NDArray[np.uint16]) -> None:
+    """Distance of one query to every code."""
+    out[:] = 0
+    for w in range(words.shape[0]):
+        column, word = words[w], query[w]
+        for i in range(column.shape[0]):
+            out[i] += np.uint16(popcount(column[i] ^ word))
+
+
+@njit(nogil=True, cache=True)
+def _count_four(queries: Words, column: Words, out: Counts) -> None:
+    """Count for four queries of one word at a time.
+
+    Each has its own counters, so that an increment seldom waits for the one before it.
+    """
+    a, b, c, d = queries[0, 0], queries[1, 0], queries[2, 0], queries[3, 0]
+    at_a, at_b, at_c, at_d = out[0], out[1], out[2], out[3]
+    for i in range(column.shape[0]):
+        word = column[i]
+        at_a[np.uint64(popcount(word ^ a))] += 1
+        at_b[np.uint64(popcount(word ^ b))] += 1
+        at_c[np.uint64(popcount(word ^ c))] += 1
+        at_d[np.uint64(popcount(word ^ d))] += 1
+
+
+@njit(nogil=True, cache=True)
+def _count_one(query: Words, words: Words, buffer: NDArray[np.uint16], out: Counts) -> None:
+    """Count for one query of any width."""
+    n = words.shape[1]
+    for start in range(0, n, _CHUNK):
+        part = words[:, start : min(start + _CHUNK, n)]
+        distances = buffer[: part.shape[1]]
+        measure(query, part, distances)
+        for i in range(distances.shape[0]):
+            out[distances[i]] += 1
+
+
+@njit(nogil=True, cache=True)
+def count(queries: Words, words: Words, out: Counts) -> None:
+    """Add up, per query (row) and distance (column), the codes that lie there.
+
+    Queries stand row by row, ``queries[q, w]``.
+    """
+    buffer = np.empty(_CHUNK, np.uint16)
+    fours = len(queries) // 4 * 4 if words.shape[0] == 1 else 0
+    for q in range(0, fours, 4):
+        _count_four(queries[q : q + 4], words[0], out[q : q + 4])
+    for q in range(fours, len(queries)):
+        _count_one(queries[q], words, buffer, out[q])
+
+
+@njit(nogil=True, cache=True)
+def _starts(distances: NDArray[np.uint16], n_bins: int) -> Counts:
+    """How many of the distances are less than each."""
+    counts = np.zeros(n_bins, np.int64)
+    for i in range(distances.shape[0]):
+        counts[distances[i]] += 1
+    return np.cumsum(counts) - counts
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def rank_by_id(
+    distances: NDArray[np.uint16],
+    items: NDArray[np.int64],
+    n_bins: int,
+    cutoffs: Counts,
+    hits: Counts,
+    precisions: NDArray[np.float64],
 ) -> None:
-    """Count, per query and distance, all codes and those with the query's label."""
-    n_words = database.shape[1]
-    for q in range(len(queries)):
-        for i in range(len(database)):
-            distance = 0
-            for w in range(n_words):
-                distance += popcount(queries[q, w] ^ database[i, w])
-            found[q, distance] += 1
-            relevant[q, distance] += labels[i] == query_labels[q]
+    """Rank by (distance, id), and book each relevant item under the first cutoff it is within.
+
+    A counting sort without its output: ``place`` knows how many come before the next item at each
+    distance, ``right`` how many of them are relevant. ``items`` are the relevant ids, ascending;
+    ``hits`` counts them, ``precisions`` sums the precision at their ranks.
+    """
+    place, right = _starts(distances, n_bins), _starts(distances[items], n_bins)
+    cell = np.zeros(n_bins, np.int64)
+    done = 0
+    for e in range(items.shape[0]):
+        passed = distances[done : items[e] + 1]
+        for i in range(passed.shape[0]):
+            place[passed[i]] += 1
+        done = items[e] + 1
+        d = distances[items[e]]
+        right[d] += 1
+        # Ranks at one distance ascend, and so do their cutoffs.
+        while cell[d] < cutoffs.shape[0] and cutoffs[cell[d]] < place[d]:
+            cell[d] += 1
+        if cell[d] < cutoffs.shape[0]:
+            hits[cell[d]] += 1
+            precisions[cell[d]] += right[d] / place[d]

@@ -40,7 +40,7 @@ def _sq_distance(x: FloatArray, b: FloatArray) -> float:
     for c in range(x.shape[0]):
         difference = x[c] - b[c]
         total += difference * difference
-    return total
+    return float(total)
 
 
 @njit(nogil=True, cache=True, fastmath=_LOOSE)
@@ -58,7 +58,7 @@ def _sq_length(x: FloatArray) -> float:
     total = np.float32(0)
     for c in range(x.shape[0]):
         total += x[c] * x[c]
-    return total
+    return float(total)
 
 
 @njit(nogil=True, cache=True)
@@ -122,7 +122,7 @@ def _kth(values: FloatArray, count: int, k: int, smallest: FloatArray) -> float:
                 smallest[place] = smallest[place - 1]
                 place -= 1
             smallest[place] = value
-    return smallest[k - 1]
+    return float(smallest[k - 1])
 
 
 @njit(nogil=True, cache=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from typing import NoReturn
 
@@ -12,8 +11,6 @@ __all__ = ["main"]
 def main() -> NoReturn:
     """Run ``bitfold``; an error is one sentence and exit code 1, Ctrl-C is exit code 130."""
     debug = "--debug" in sys.argv
-    # Asked to stop, a verb still removes its temporary files on the way out.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         # Imported here, so that Ctrl-C during the import is as quiet as later.
         from bitfold.cli._app import app

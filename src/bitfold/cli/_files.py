@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
 
 from bitfold.persistence import replace_atomically
 
 
-@contextmanager
-def writing(path: Path) -> Iterator[BinaryIO]:
-    """Open ``path`` as :func:`replace_atomically` does; an error names it, not the temporary file.
+class _Enough(Exception):
+    """Raised to leave a file unwritten."""
 
-    A verb opens its file before the work: whether it can be written is known then, not after.
-    """
-    with ExitStack() as stack:
-        try:
-            file = stack.enter_context(replace_atomically(path))
-        except OSError as error:
-            if error.strerror is None:
-                raise
-            raise OSError(f"{path} cannot be written: {error.strerror}.") from error
-        yield file
+
+def demand_writable(path: Path) -> None:
+    """Find out before the work whether its result can be written, by beginning to."""
+    try:
+        with suppress(_Enough), replace_atomically(path):
+            raise _Enough
+    except OSError as error:
+        if error.strerror is None:
+            raise
+        # The system names the temporary file, which says nothing to the user.
+        raise OSError(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def write(path: Path, text: str) -> None:
+    """Write a text file, whole or not at all."""
+    with replace_atomically(path) as file:
+        file.write(text.encode())

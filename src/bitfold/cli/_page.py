@@ -10,7 +10,7 @@ from string import Template
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfold.cli._comparison import BASE, COLUMNS, DEFAULT, RADIUS, Digits, Run, cells, shown
+from bitfold.cli._comparison import COLUMNS, DEFAULT, RADIUS, Digits, Run, about, cells, shown
 from bitfold.cli._pictures import CLEAR, GREY, RED, Pixels, image, ink, paint
 
 TOP = 10
@@ -33,7 +33,6 @@ def render(digits: Digits, runs: list[Run], command: str) -> str:
         method=escape(coded.score.method),
         n_queries=len(digits.queries),
         n_database=f"{len(digits.database):,}",
-        m=BASE.m,
         radius=RADIUS,
         top=TOP,
         depth=DEPTH,
@@ -84,7 +83,7 @@ def _table(kind: str, columns: Iterable[str], rows: str) -> str:
 
 def _score(run: Run) -> str:
     name, *numbers = cells(run.score)
-    head = f'<th scope="row">{escape(name)}<small>{escape(run.score.about)}</small></th>'
+    head = f'<th scope="row">{escape(name)}<small>{escape(about(run.score))}</small></th>'
     return f"<tr>{head}{''.join(f'<td>{number}</td>' for number in numbers)}</tr>"
 
 

@@ -21,11 +21,11 @@ def demo(
 
     Learns codes of 1,497 digits in seconds and searches them with 300 others.
     """
-    from bitfold.cli._files import writing
+    from bitfold.cli._files import demand_writable, write
 
-    with writing(out) as file:
-        done = _compare(bits, seed)
-        file.write(_page(done, f"bitfold demo --bits {bits} --seed {seed}"))
+    demand_writable(out)
+    done = _compare(bits, seed)
+    write(out, _page(done, f"bitfold demo --bits {bits} --seed {seed}"))
     if as_json:
         typer.echo(_as_json(done, seed, out))
     else:
@@ -43,18 +43,19 @@ def _compare(n_bits: int, seed: int) -> Comparison:
             from bitfold.cli import _comparison
 
             digits, methods = _comparison.load(seed), _comparison.methods(n_bits, seed)
-            _comparison.warm_up(methods, digits)
+            with _comparison.one_thread():
+                _comparison.warm_up(methods, digits)
         runs = []
         for method in methods:
-            with shown.bar(method.name) as report:
+            with shown.bar(method.name) as report, _comparison.one_thread():
                 runs.append(_comparison.run(method, digits, report))
     return _comparison.Comparison(digits, [*runs, _comparison.scan(digits)])
 
 
-def _page(done: Comparison, command: str) -> bytes:
+def _page(done: Comparison, command: str) -> str:
     from bitfold.cli._page import render
 
-    return render(done.digits, done.runs, command).encode()
+    return render(done.digits, done.runs, command)
 
 
 def _print_table(done: Comparison) -> None:

@@ -41,6 +41,10 @@ def _neighbours(base: FloatArray, k: int) -> tuple[NDArray[np.float64], NDArray[
     """Squared distances and indices of the k nearest others of each base point."""
     m = len(base)
     k = min(k, m - 1)
+    # Near the origin and at scale 1 float32 products neither cancel nor overflow; affinities do
+    # not depend on either.
+    base = base - np.median(base, axis=0).astype(np.float32)
+    base /= np.abs(base).max() or np.float32(1)
     distances, indices = faiss.knn(base, base, k + 1)
     # Among duplicates a point need not come first in its own list.
     own = indices == np.arange(m)[:, None]

@@ -119,10 +119,11 @@ def _check_layout(
     if arrays.keys() != layout.keys():
         raise FormatError("is damaged: its arrays are not those of the hasher it names")
     sizes = dict(learned)
-    for name, array in arrays.items():
-        agree = len(layout[name]) == array.ndim and all(
+    for name, shape in layout.items():
+        array = arrays[name]
+        agree = len(shape) == array.ndim and all(
             sizes.setdefault(side, size) == size
-            for side, size in zip(layout[name], array.shape, strict=True)
+            for side, size in zip(shape, array.shape, strict=True)
         )
         usable = array.size > 0 and array.dtype == np.float32 and np.isfinite(array).all()
         if not (agree and usable):

@@ -191,10 +191,11 @@ class IMH(_Inductive):
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
-        n_bits = _checks.integer(self.n_bits, "n_bits", "IMH", low=1)
-        _checks.one_of(self.rotation, "rotation", "IMH", (None, "itq"))
-        base = base_strategy(self.base, "IMH", KMeansBase(400))
-        embedding = embedding_strategy(self.embedding, "IMH")
+        owner = type(self).__name__
+        n_bits = _checks.integer(self.n_bits, "n_bits", owner, low=1)
+        _checks.one_of(self.rotation, "rotation", owner, (None, "itq"))
+        base = base_strategy(self.base, owner, KMeansBase(400))
+        embedding = embedding_strategy(self.embedding, owner)
         for_base, for_sample, for_embedding, for_rotation = _checks.generators(self.random_state, 4)
         sample = rows.sample(SAMPLE, for_sample)
         points = base.choose(rows, rng=for_base, on_step=partial(progress, "base set"))
@@ -259,7 +260,7 @@ class SupervisedIMH(_Inductive):
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
-        owner = "SupervisedIMH"
+        owner = type(self).__name__
         n_components = _checks.integer(self.n_components, "n_components", owner, low=1)
         _checks.one_of(self.rotation, "rotation", owner, (None, "itq"))
         y = _checks.labels(y, len(rows), owner)

@@ -78,8 +78,8 @@ class HammingIndex:
         if not len(codes):
             return
         fresh = Segment.build(codes.words(), numbers)
-        self._replace(_settle([*self._segments, fresh]))
-        self._next_id = max(self._next_id, int(numbers.max()) + 1)
+        next_id = max(self._next_id, int(numbers.max()) + 1)
+        self._replace(_settle([*self._segments, fresh]), next_id)
 
     def remove(self, ids: ArrayLike) -> None:
         """Remove codes by id; an unknown id is an error, and then nothing is removed.
@@ -102,7 +102,8 @@ class HammingIndex:
                     segment.without(items[items >= 0]) if (items >= 0).any() else segment
                     for segment, items in zip(self._segments, found, strict=True)
                 ]
-            )
+            ),
+            self._next_id,
         )
 
     def search(self, codes: Codes, k: int = 10, *, rerank: Reranker | None = None) -> Hits:
@@ -173,6 +174,8 @@ class HammingIndex:
         path
             A new folder, or one that holds an index, which is then replaced.
         """
+        if self._folder is not None and self._folder.writes_to(path):
+            return  # every change is there already
         with Folder.create(path, self.n_bits) as folder:
             folder.commit(self._segments, self._next_id)
 
@@ -221,7 +224,7 @@ class HammingIndex:
         for segment in self._segments:
             if len(segment):
                 found = rank.nearest(segment, words, min(k, len(segment)))
-                parts.append(rank.Nearest(found.distances, segment.ids[found.items]))
+                parts.append(rank.Nearest(found.distances, segment.ids_of(found.items)))
         best = rank.merge(parts, k)
         return Hits(best.items, best.distances)
 
@@ -233,15 +236,14 @@ class HammingIndex:
         blocks = [words[i : i + _LOOKUP_BLOCK] for i in range(0, len(words), _LOOKUP_BLOCK)]
         find: Callable[[Words], Matches] = partial(lookup.within, radius=radius, plan=plan)
         matches = list(map_blocks(find, blocks) if len(blocks) > 1 else map(find, blocks))
-        return _flatten(matches, segment.ids)
+        return _flatten(matches, segment)
 
-    def _replace(self, segments: list[Segment]) -> None:
+    def _replace(self, segments: list[Segment], next_id: int) -> None:
         """Make these the segments, on disk first: an error there leaves everything as it was."""
         if self._folder is not None:
-            next_id = max([self._next_id, *(int(s.ids[-1]) + 1 for s in segments if len(s.ids))])
             self._folder.commit(segments, next_id)
             segments = self._folder.segments
-        self._segments = segments
+        self._segments, self._next_id = segments, next_id
         self._lookups = {
             key: lookup
             for key, lookup in self._lookups.items()
@@ -277,9 +279,9 @@ def _settle(segments: list[Segment]) -> list[Segment]:
     """
     kept: list[Segment] = []
     for segment in segments:
-        if 2 * len(segment) < len(segment.ids):
+        if 2 * len(segment) < segment.n_items:
             segment = Segment.merge([segment])
-        if len(segment.ids):
+        if segment.n_items:
             kept.append(segment)
     while len(kept) > 1 and 2 * len(kept[-1]) >= len(kept[-2]):
         last = kept.pop()
@@ -287,7 +289,7 @@ def _settle(segments: list[Segment]) -> list[Segment]:
     return kept
 
 
-def _flatten(matches: list[Matches], ids: Ids) -> Near:
+def _flatten(matches: list[Matches], segment: Segment) -> Near:
     """Put the answers of blocks of queries one after the other."""
     counts = np.concatenate(
         [np.diff(match.offsets, prepend=0) for match in matches] or [np.empty(0, np.int64)]
@@ -295,7 +297,7 @@ def _flatten(matches: list[Matches], ids: Ids) -> Near:
     keys = np.concatenate([match.keys for match in matches] or [np.empty(0, np.uint64)])
     items = (keys & np.uint64(0xFFFFFFFFFFFF)).astype(np.int64)
     offsets = np.concatenate([[0], np.cumsum(counts)])
-    return Near(offsets, ids[items], (keys >> np.uint64(48)).astype(np.int32))
+    return Near(offsets, segment.ids_of(items), (keys >> np.uint64(48)).astype(np.int32))
 
 
 def _join(parts: list[Near], n_queries: int) -> Near:

@@ -30,7 +30,7 @@ MOST_BITS = 1024
 """The longest code an index holds."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Segment:
     """Some codes with their ids; never changed, only replaced.
 
@@ -86,12 +86,15 @@ class Segment:
     def __len__(self) -> int:
         return self.n_items - self.n_dead
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} items, {self.n_distinct} codes)"
+
     @property
     def n_items(self) -> int:
         """How many items there are, the removed ones among them."""
         return len(self.ids)
 
-    @property
+    @cached_property
     def n_dead(self) -> int:
         """How many items were removed."""
         return int(np.count_nonzero(self.dead))
@@ -103,7 +106,7 @@ class Segment:
 
     def ids_of(self, items: NDArray[np.integer]) -> Ids:
         """Return the ids of some items."""
-        return self.ids[items]
+        return np.take(self.ids, items)
 
     def item_words(self, items: NDArray[np.integer] | None = None) -> Words:
         """Return the code of each item, or of the items asked for, one a row."""
@@ -114,12 +117,13 @@ class Segment:
     @property
     def n_distinct(self) -> int:
         """How many different codes there are."""
-        return self.words.shape[1]
+        return int(self.words.shape[1])
 
     @cached_property
     def _code_of(self) -> Places:
         code_of = np.empty(self.n_items, np.uint32)
-        counts = np.diff(self.starts.astype(np.int64))
+        starts = self.starts.astype(np.int64)
+        counts = starts[1:] - starts[:-1]
         code_of[self.members] = np.repeat(np.arange(self.n_distinct, dtype=np.uint32), counts)
         return code_of
 

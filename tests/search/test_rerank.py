@@ -1,0 +1,110 @@
+"""Re-ranking against exact distances."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+import bitfold as bf
+from bitfold.search.rerank import Reranker
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((500, 20)).astype(np.float32)
+Q = RNG.standard_normal((7, 20)).astype(np.float32)
+DIRECTIONS = RNG.standard_normal((20, 24)).astype(np.float32)
+
+
+def codes(vectors: np.ndarray) -> bf.Codes:  # type: ignore[type-arg]
+    return bf.Codes.from_bits(vectors @ DIRECTIONS > 0)
+
+
+@pytest.fixture(scope="module")
+def index() -> bf.HammingIndex:
+    index = bf.HammingIndex(24)
+    index.add(codes(X))
+    return index
+
+
+@pytest.mark.parametrize(
+    ("metric", "exact"),
+    [
+        ("l2", cdist(Q, X)),
+        ("ip", -Q.astype(np.float64) @ X.T.astype(np.float64)),
+        ("cosine", cdist(Q, X, "cosine")),
+    ],
+)
+def test_all_candidates_give_the_exact_ranking(
+    index: bf.HammingIndex, metric: str, exact: np.ndarray  # type: ignore[type-arg]
+) -> None:
+    hits = index.search(codes(Q), 10, rerank=bf.Rerank(X, Q, candidates=500, metric=metric))
+    order = np.argsort(exact, axis=1)[:, :10]
+    assert np.array_equal(hits.ids, order)
+    np.testing.assert_allclose(hits.distances, np.take_along_axis(exact, order, 1), rtol=1e-4)
+
+
+def test_candidates_are_the_nearest_codes(index: bf.HammingIndex) -> None:
+    candidates = index.search(codes(Q), 30).ids
+    hits = index.search(codes(Q), 5, rerank=bf.Rerank(X, Q, candidates=30))
+    exact = cdist(Q, X)
+    for i in range(len(Q)):
+        best = sorted(candidates[i], key=lambda j: exact[i, j])[:5]
+        assert hits.ids[i].tolist() == [int(j) for j in best]
+
+
+def test_memmap_and_own_ids(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", X)
+    vectors = np.load(tmp_path / "x.npy", mmap_mode="r")
+    ids = RNG.permutation(10_000)[: len(X)]
+    index = bf.HammingIndex(24)
+    index.add(codes(X), ids=ids)
+    hits = index.search(codes(Q), 3, rerank=bf.Rerank(vectors, Q, candidates=500, ids=ids))
+    assert np.array_equal(hits.ids, ids[np.argsort(cdist(Q, X), axis=1)[:, :3]])
+
+
+def test_asymmetric_is_the_weighted_hamming_distance(index: bf.HammingIndex) -> None:
+    reals = Q @ DIRECTIONS
+    hits = index.search(codes(Q), 500, rerank=bf.Asymmetric(reals, candidates=500))
+    bits = codes(X).unpack()
+    for i in range(len(Q)):
+        weighted = np.array([np.abs(reals[i])[b != (reals[i] > 0)].sum() for b in bits])
+        np.testing.assert_allclose(hits.distances[i], np.sort(weighted), rtol=1e-4, atol=1e-5)
+        assert np.array_equal(np.sort(hits.ids[i]), np.arange(500))
+
+
+def test_asymmetric_finds_more_neighbours_than_hamming(index: bf.HammingIndex) -> None:
+    queries = X[:100] + 0.05 * RNG.standard_normal((100, 20)).astype(np.float32)
+    truth = np.argsort(cdist(queries, X), axis=1)[:, :10]
+    plain = index.search(codes(queries), 10)
+    rerank = bf.Asymmetric(queries @ DIRECTIONS, candidates=100)
+    finer = index.search(codes(queries), 10, rerank=rerank)
+
+    def recall(ids: np.ndarray) -> float:  # type: ignore[type-arg]
+        return float(np.mean([len(set(a) & set(b)) / 10 for a, b in zip(ids, truth, strict=True)]))
+
+    assert recall(finer.ids) > recall(plain.ids) + 0.03
+
+
+def test_zero_vector_has_cosine_distance_one(index: bf.HammingIndex) -> None:
+    nothing = np.zeros((1, 20), np.float32)
+    hits = index.search(codes(nothing), 3, rerank=bf.Rerank(X, nothing, metric="cosine"))
+    assert hits.distances.tolist() == [[1, 1, 1]]
+
+
+@pytest.mark.parametrize(
+    ("rerank", "message"),
+    [
+        (bf.Rerank(X, Q, metric="l1"), "metric of Rerank must be one of 'l2', 'ip', 'cosine'"),
+        (bf.Rerank(X, Q[:3]), r"queries of Rerank must be of shape \(7, 20\), got shape \(3, 20\)"),
+        (bf.Rerank(X[:100], Q), "vectors of Rerank must be complete: a row for id"),
+        (bf.Rerank(X, Q, ids=[1, 2]), "ids of Rerank must be one id for each of the 500 rows"),
+        (bf.Rerank(X, Q, candidates=0), "candidates of Rerank must be at least 1, got 0"),
+        (bf.Rerank(X, Q * np.nan), "queries of Rerank must be finite, got NaN in row 0"),
+        (bf.Asymmetric(Q), r"reals of Asymmetric must be of shape \(7, 24\), got shape \(7, 20\)"),
+    ],
+)
+def test_errors(index: bf.HammingIndex, rerank: Reranker, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        index.search(codes(Q), 3, rerank=rerank)
