@@ -21,6 +21,7 @@ $(STAMP): pyproject.toml
 	touch $@
 
 demo: $(STAMP)
+	mkdir -p out
 	$(BIN)/bitfold demo --out out/demo.html
 
 test: lint

@@ -11,7 +11,7 @@ import faiss
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.manifold import TSNE as SklearnTSNE
+from sklearn import manifold
 
 import bitfold as bf
 from benchmarks._harness import Ratio, best_of, seconds, side_by_side
@@ -41,9 +41,9 @@ def run() -> list[Ratio]:
 def vectors() -> FloatArray:
     """69,000 × 784 float32."""
     try:
-        return datasets.mnist().database.astype(np.float32) / 255
+        return datasets.mnist().database.astype(np.float32) / np.float32(255)
     except datasets.MissingData:
-        return np.random.default_rng(0).random((69000, 784), np.float32)
+        return np.random.default_rng(0).random((69000, 784), dtype=np.float32)
 
 
 def warm_up(X: FloatArray) -> None:
@@ -55,15 +55,12 @@ def kmeans(X: FloatArray, m: int) -> FloatArray:
     """K-means by faiss alone, 20 iterations on all rows."""
     run = faiss.Kmeans(X.shape[1], m, niter=20, seed=0, max_points_per_centroid=len(X))
     run.train(X)
-    centres: FloatArray = run.centroids
-    return centres
+    return np.asarray(run.centroids, np.float32)
 
 
 def fit_against_kmeans(X: FloatArray) -> Ratio:
     """Whole fit against the k-means in it."""
-    ours, theirs = side_by_side(
-        lambda: bf.IMH(64, random_state=0).fit(X), lambda: kmeans(X, 400)
-    )
+    ours, theirs = side_by_side(lambda: bf.IMH(64, random_state=0).fit(X), lambda: kmeans(X, 400))
     note = f"{ours:.2f} s, faiss k-means alone {theirs:.2f} s"
     return Ratio("IMH fit, 69,000 × 784, m=400, 64 bits, ITQ", ours / theirs, 1.6, note=note)
 
@@ -86,7 +83,7 @@ def tsne_against_sklearn(X: FloatArray) -> list[Ratio]:
     schedule = descent.Schedule(n_iter=1000, tolerance=-np.inf)
     ours = best_of(lambda: tsne(P, 64, np.random.default_rng(0), schedule))
     reached = tsne(P, 64, np.random.default_rng(0), schedule).Y
-    peer = SklearnTSNE(
+    peer = manifold.TSNE(
         64, perplexity=5, method="exact", max_iter=1000, init="random", random_state=0
     )
     theirs = seconds(lambda: peer.fit(base))

@@ -8,6 +8,7 @@ import json
 import os
 import pty
 import re
+import signal
 import struct
 import subprocess
 import termios
@@ -15,13 +16,14 @@ import zlib
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from bitfold.cli import _comparison
+from bitfold.cli import demo as verb
 from bitfold.cli._pictures import png
 from bitfold.codes import Codes
 
@@ -179,7 +181,7 @@ def test_the_page_has_the_table_too(demo: Demo) -> None:
 def test_a_terminal_sees_bars_that_are_gone_at_the_end(
     command: str, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    arguments = [command, "demo", "--out", str(tmp_path / "x.html"), "--bits", "16"]
+    arguments = [command, "demo", "--out", str(tmp_path / "x.html"), "--bits", "1"]
     with Terminal(arguments, environment) as terminal:
         assert terminal.read() == 0
     shown = terminal.shown.decode()
@@ -189,6 +191,7 @@ def test_a_terminal_sees_bars_that_are_gone_at_the_end(
     assert not re.search("warming up|embedding|✓", shown[end:])
     assert all(name in shown[end:] for name in METHODS)
     assert "x.html" in shown.splitlines()[-1]
+    assert [row[0] for row in table_rows(shown[end:]).values()] == ["1", "1", "1", "1", NONE]
 
 
 def test_interrupted_it_is_quiet_and_leaves_the_old_page(
@@ -198,7 +201,7 @@ def test_interrupted_it_is_quiet_and_leaves_the_old_page(
     page.write_text("the old page")
     with Terminal([command, "demo", "--out", str(page)], environment) as terminal:
         terminal.read(until=b"embedding")
-        terminal.press_control_c()
+        terminal.interrupt()
         assert terminal.read() == 130
     shown = terminal.shown.decode()
     assert "Traceback" not in shown
@@ -215,14 +218,7 @@ class Terminal:
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
         environment = environment | {"TERM": "xterm-256color"}
         self._process = subprocess.Popen(
-            arguments,
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            env=environment,
-            # Control-C goes to whoever the terminal belongs to.
-            start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            arguments, stdin=theirs, stdout=theirs, stderr=theirs, env=environment
         )
         os.close(theirs)
         self.shown = b""
@@ -247,14 +243,9 @@ class Terminal:
             self.shown += part
         return None
 
-    def press_control_c(self) -> None:
-        os.write(self._ours, b"\x03")
-
-
-def test_the_shortest_codes(bitfold: Bitfold, tmp_path: Path) -> None:
-    done = bitfold("demo", "--out", str(tmp_path / "x.html"), "--bits", "1", "--seed", "3")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert [row[0] for row in table_rows(done.stdout).values()] == ["1", "1", "1", "1", NONE]
+    def interrupt(self) -> None:
+        """Do what Ctrl-C does."""
+        self._process.send_signal(signal.SIGINT)
 
 
 def test_a_directory_is_no_page(bitfold: Bitfold, tmp_path: Path) -> None:
@@ -263,6 +254,17 @@ def test_a_directory_is_no_page(bitfold: Bitfold, tmp_path: Path) -> None:
     assert done.stderr == (
         f"bitfold: {tmp_path} cannot be written: it is a directory or a device.\n"
     )
+
+
+def test_the_page_is_refused_before_the_work(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def work(*_: object) -> NoReturn:
+        raise AssertionError("there was work")
+
+    monkeypatch.setattr(verb, "_compare", work)
+    with pytest.raises(FileNotFoundError, match="its directory does not exist"):
+        verb.demo(tmp_path / "missing" / "x.html")
 
 
 def test_queries_and_database_share_no_row() -> None:

@@ -579,7 +579,7 @@ def a_pickle_holds_no_more_than_a_file(hasher: Hasher) -> None:
     with tempfile.TemporaryDirectory() as folder:
         ours.save(Path(folder) / "hasher")
         unused = bitfold.load(Path(folder) / "hasher")
-    assert abs(len(pickle.dumps(ours)) - len(pickle.dumps(unused))) < 300
+    assert len(pickle.dumps(ours)) < len(pickle.dumps(unused)) + 300
 
 
 @law

@@ -110,21 +110,21 @@ def l2_map() -> float:
 
 
 def test_sixteen_bits_beat_an_exact_scan_of_the_vectors() -> None:
-    # Measured: scan 0.655, codes 0.80 to 0.84.
+    # Measured over four seeds: scan 0.655, codes 0.77 to 0.83.
     assert held_out_map(IMH(16, base=KMeansBase(200), random_state=0)) > l2_map() + 0.08
 
 
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("embedding", EMBEDDINGS)
 def test_every_embedding_and_base_set_beat_chance_by_far(embedding: str, base: str) -> None:
-    # Measured: 0.58 to 0.80, where chance is 0.10.
+    # Measured: 0.62 to 0.80, where chance is 0.10.
     assert held_out_map(IMH(16, base=BASES[base], embedding=embedding, random_state=0)) > 0.5
 
 
 def test_labels_help_on_queries_never_seen() -> None:
-    # Measured, mean of three seeds: 0.91 with labels, 0.84 without.
+    # Measured, mean of two seeds: 0.93 with labels, 0.86 without.
     with_labels, without = [], []
-    for seed in range(3):
+    for seed in range(2):
         base = KMeansBase(400, n_iter=10)
         with_labels.append(
             held_out_map(SupervisedIMH(9, base=base, n_components=16, random_state=seed))
@@ -282,6 +282,7 @@ def test_the_defaults_are_k_means_and_t_sne() -> None:
     X, y = digits().X[:450], digits().y[:450]
     explicit = IMH(4, base=KMeansBase(400), embedding=e.TSNE(), random_state=0).fit(X)
     assert IMH(4, random_state=0).fit(X).encode(X) == explicit.encode(X)
+    X, y = X[:120], y[:120]
     with pytest.warns(UserWarning, match="base points were asked for"):
         default = SupervisedIMH(random_state=0).fit(X, y)
         given = SupervisedIMH(base=KMeansBase(1000), embedding=e.TSNE(), random_state=0).fit(X, y)

@@ -56,17 +56,17 @@ class Case(NamedTuple):
     @property
     def distances(self) -> NDArray[np.int64]:
         difference = self.queries.unpack()[:, None] != self.database.unpack()
-        return difference.sum(axis=2, dtype=np.int64)
+        return np.asarray(difference.sum(axis=2), np.int64)
 
 
 def one_label(rng: np.random.Generator, q: int, n: int) -> tuple[Relevance, Bools]:
     a, b = rng.integers(-1, 3, q), rng.integers(-1, 3, n)
-    return Relevance.labels(a, b), a[:, None] == b
+    return Relevance.labels(a, b), np.equal.outer(a, b)
 
 
 def many_labels(rng: np.random.Generator, q: int, n: int) -> tuple[Relevance, Bools]:
     a, b = rng.random((q, 70)) < 0.02, rng.random((n, 70)) < 0.2
-    return Relevance.labels(a, b.astype(float)), (a[:, None] & b).any(axis=2)
+    return Relevance.labels(a, b.astype(float)), np.any(a[:, None] & b, axis=2)
 
 
 def neighbours(rng: np.random.Generator, q: int, n: int) -> tuple[Relevance, Bools]:
@@ -113,7 +113,8 @@ def test_curves_equal_the_mean_over_all_orders_of_the_ties(data: st.DataObject) 
     ]
     cutoffs = np.arange(1, n + 1)
     expected = [
-        np.mean([of_one_order(relevant[order], N) for order in orders], axis=0) for N in cutoffs
+        np.mean([of_one_order(relevant[order], int(N)) for order in orders], axis=0)
+        for N in cutoffs
     ]
     got = ranking_curves(scan_histograms(distances, relevant), cutoffs)
     np.testing.assert_array_equal(got.cutoffs, cutoffs)
@@ -122,13 +123,13 @@ def test_curves_equal_the_mean_over_all_orders_of_the_ties(data: st.DataObject) 
 
 
 @given(cases())
-@settings(max_examples=80)
+@settings(max_examples=40)
 def test_by_id_equals_a_stable_sort(case: Case) -> None:
     cutoffs = np.arange(1, len(case.database) + 1)
     got = ranking_curves_by_id(case.queries, case.database, case.relevance, cutoffs)
     for q, (distances, relevant) in enumerate(zip(case.distances, case.relevant, strict=True)):
         order = np.argsort(distances, kind="stable")
-        expected = [of_one_order(relevant[order], N) for N in cutoffs]
+        expected = [of_one_order(relevant[order], int(N)) for N in cutoffs]
         measured = np.stack([curve[q] for curve in got[1:]], axis=1)
         np.testing.assert_allclose(measured, expected, atol=1e-13)
 
@@ -178,33 +179,14 @@ def test_the_last_cutoff_is_no_cutoff(case: Case) -> None:
     np.testing.assert_allclose(precision_at(histograms, n), case.relevant.mean(axis=1))
 
 
-@given(cases(), st.integers(0, 2**32))
-def test_expected_is_what_random_orders_of_the_database_give(case: Case, seed: int) -> None:
-    # The mean over shuffles comes close; that over the one given order need not.
-    rng = np.random.default_rng(seed)
-    N = min(5, len(case.database))
-    runs = []
-    for _ in range(60):
-        order = rng.permutation(len(case.database))
-        shuffled = Relevance.neighbours(
-            np.where(case.relevant[:, order], np.arange(len(order)), -1)
-        )
-        curves = ranking_curves_by_id(case.queries, case.database[order], shuffled, [N])
-        runs.append(np.concatenate(curves[1:], axis=1))
-    histograms = distance_histograms(case.queries, case.database, case.relevance)
-    expected = np.concatenate(ranking_curves(histograms, [N])[1:], axis=1)
-    spread = np.std(runs, axis=0) / np.sqrt(len(runs))
-    assert (np.abs(np.mean(runs, axis=0) - expected) <= 6 * spread + 0.05).all()
-
-
 def test_by_id_depends_on_the_order_of_the_database() -> None:
     database = Codes.from_bits([[0], [0], [0]])
-    first, last = ([Relevance.neighbours([[i]])] for i in (0, 2))
+    first, last = (Relevance.neighbours([[i]]) for i in (0, 2))
     query = database[:1]
-    assert average_precision_by_id(query, database, *first)[0] == 1
-    assert average_precision_by_id(query, database, *last)[0] == pytest.approx(1 / 3)
+    assert average_precision_by_id(query, database, first)[0] == 1
+    assert average_precision_by_id(query, database, last)[0] == pytest.approx(1 / 3)
     for ties, expected in (("by_id", 1.0), ("expected", (1 + 1 / 2 + 1 / 3) / 3)):
-        got = mean_average_precision(query, database, *first, ties=ties)
+        got = mean_average_precision(query, database, first, ties=ties)
         assert got == pytest.approx(expected, rel=1e-14)
 
 
@@ -330,7 +312,7 @@ def test_empty_lookups_count_as_zero_or_not_at_all() -> None:
     codes = Codes.from_bits([[0, 0, 0], [1, 1, 1]])
     histograms = distance_histograms(codes, codes[:1], ["a", "a"], ["a"])
     assert lookup(histograms, 0) == (0.5, 0.5, 0.5)
-    assert lookup(histograms, 0, empty="skip") == (1.0, 0.5, pytest.approx(2 / 3))
+    assert lookup(histograms, 0, empty="skip") == pytest.approx((1, 1 / 2, 2 / 3))
     nobody = distance_histograms(codes[1:], codes[:1], ["a"], ["a"])
     assert lookup(nobody, 2) == (0, 0, 0)
     precision, recall, f1 = lookup(nobody, 2, empty="skip")
@@ -360,6 +342,7 @@ LABELS = Relevance.labels([0, 1, 1], [1, 1, 0])
 HISTOGRAMS = distance_histograms(CODES, CODES, LABELS)
 INDICATORS = [[1, 0], [0, 1], [1, 1]]
 anything: Any = None
+half: Any = 1.5
 
 
 @pytest.mark.parametrize(
@@ -401,6 +384,10 @@ anything: Any = None
             "queries of metrics must be codes of 1 bits, got 2.",
         ),
         (
+            lambda: distance_histograms(CODES, Codes(np.zeros((1, 8192), np.uint8), 65536), LABELS),
+            "database of metrics must be codes of at most 65535 bits, got 65536.",
+        ),
+        (
             lambda: Relevance.labels(anything, [1, 2]),
             "y of the queries must be an array of 1 labels, got None "
             "(requires y to be passed, but the target y is None).",
@@ -436,7 +423,7 @@ anything: Any = None
             "cutoffs of a ranking must be ascending integers, got array([2, 1], dtype=uint8).",
         ),
         (
-            lambda: average_precision(HISTOGRAMS, anything or 1.5),
+            lambda: average_precision(HISTOGRAMS, half),
             "cutoffs of a ranking must be ascending integers, got [1.5].",
         ),
         (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,9 @@ def naive_distances(queries: Bits, database: Bits) -> NDArray[np.int64]:
 
 def naive_search(queries: Bits, database: Bits, ids: Ids, k: int) -> list[list[tuple[int, int]]]:
     distances = naive_distances(queries, database)
-    return [sorted((int(d), int(i)) for d, i in zip(row, ids, strict=True))[:k] for row in distances]
+    return [
+        sorted((int(d), int(i)) for d, i in zip(row, ids, strict=True))[:k] for row in distances
+    ]
 
 
 def naive_within(queries: Bits, database: Bits, ids: Ids, r: int) -> list[list[tuple[int, int]]]:
@@ -60,7 +63,8 @@ def collections(draw: st.DrawFn) -> tuple[Bits, Ids, Bits]:
     n = draw(st.integers(1, 60))
     pool = rng.integers(0, 2, (draw(st.integers(1, n)), n_bits), np.uint8)
     database = pool[rng.integers(0, len(pool), n)]
-    queries = database[rng.integers(0, n, 4)] ^ (rng.random((4, n_bits)) < 0.05)
+    flips = (rng.random((4, n_bits)) < 0.05).astype(np.uint8)
+    queries = database[rng.integers(0, n, 4)] ^ flips
     ids = rng.choice(np.arange(-200, 200), n, replace=False)
     return database, ids.astype(np.int64), queries
 
@@ -230,7 +234,7 @@ def index() -> bf.HammingIndex:
 def test_errors_are_one_sentence(index: bf.HammingIndex) -> None:
     query = bf.Codes.from_bits([[0, 0, 0, 0]])
     wrong = bf.Codes.from_bits([[0, 0, 0]])
-    for call, message in [
+    refusals: list[tuple[Callable[[], object], str]] = [
         (lambda: bf.HammingIndex(0), "n_bits of HammingIndex must be at least 1, got 0."),
         (lambda: bf.HammingIndex(1025), "n_bits of HammingIndex must be at most 1024, got 1025."),
         (lambda: index.search(wrong, 1), "codes of HammingIndex must be of 4 bits, got 3 bits."),
@@ -265,7 +269,8 @@ def test_errors_are_one_sentence(index: bf.HammingIndex) -> None:
             lambda: bf.HammingIndex.open("x", mode="w"),
             "mode of HammingIndex.open must be one of 'r', 'a', got 'w'.",
         ),
-    ]:
+    ]
+    for call, message in refusals:
         with pytest.raises(ValueError) as error:
             call()
         assert str(error.value) == message

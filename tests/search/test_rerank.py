@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 import bitfold as bf
@@ -17,7 +19,7 @@ Q = RNG.standard_normal((7, 20)).astype(np.float32)
 DIRECTIONS = RNG.standard_normal((20, 24)).astype(np.float32)
 
 
-def codes(vectors: np.ndarray) -> bf.Codes:  # type: ignore[type-arg]
+def codes(vectors: NDArray[Any]) -> bf.Codes:
     return bf.Codes.from_bits(vectors @ DIRECTIONS > 0)
 
 
@@ -37,7 +39,9 @@ def index() -> bf.HammingIndex:
     ],
 )
 def test_all_candidates_give_the_exact_ranking(
-    index: bf.HammingIndex, metric: str, exact: np.ndarray  # type: ignore[type-arg]
+    index: bf.HammingIndex,
+    metric: str,
+    exact: NDArray[Any],
 ) -> None:
     hits = index.search(codes(Q), 10, rerank=bf.Rerank(X, Q, candidates=500, metric=metric))
     order = np.argsort(exact, axis=1)[:, :10]
@@ -81,7 +85,7 @@ def test_asymmetric_finds_more_neighbours_than_hamming(index: bf.HammingIndex) -
     rerank = bf.Asymmetric(queries @ DIRECTIONS, candidates=100)
     finer = index.search(codes(queries), 10, rerank=rerank)
 
-    def recall(ids: np.ndarray) -> float:  # type: ignore[type-arg]
+    def recall(ids: NDArray[Any]) -> float:
         return float(np.mean([len(set(a) & set(b)) / 10 for a, b in zip(ids, truth, strict=True)]))
 
     assert recall(finer.ids) > recall(plain.ids) + 0.03

@@ -7,12 +7,14 @@ is found by probing a table of codes per part, at very few keys. Norouzi, Punjan
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from bitfold._kernels.hamming import popcount
-from bitfold._kernels.ranking import distance, expand
+from bitfold._kernels.ranking import distance, expand, places
 
 Words = NDArray[np.uint64]
 Places = NDArray[np.uint32]
@@ -20,7 +22,7 @@ Flags = NDArray[np.bool_]
 
 
 @njit(nogil=True, cache=True)
-def part_of(words: Words, code: int, first: int, width: int) -> int:
+def part_of(words: Words, code: int, first: int, width: int) -> Any:
     """Bits [first, first + width) of a code, which may straddle two words."""
     w, shift = first >> 6, np.uint64(first & 63)
     value = words[w, code] >> shift
@@ -98,7 +100,8 @@ def _probe(
         code = np.int64(bucket[e])
         d = distance(words, code, flat_query)
         if d <= radius and not _found_before(words, code, query, firsts, widths, radii, part):
-            size = np.int64(starts[code + 1] - starts[code]) if starts.shape[0] else 1
+            first, last = places(code, starts)
+            size = last - first
             if filled + size <= keys.shape[0]:
                 filled = expand(code, d, starts, members, dead, keys, filled)
             else:

@@ -9,6 +9,8 @@ vectorises.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -31,6 +33,14 @@ def distance(words: Words, code: int, query: Words) -> int:
     for w in range(words.shape[0]):
         total += popcount(words[w, code] ^ query[w])
     return total
+
+
+@njit(nogil=True, cache=True)
+def places(code: int, starts: Places) -> tuple[Any, Any]:
+    """Return where the items of a code begin and end."""
+    if starts.shape[0]:
+        return np.int64(starts[code]), np.int64(starts[code + 1])
+    return code, code + 1
 
 
 @njit(nogil=True, cache=True)
@@ -64,9 +74,7 @@ def _offer(
 ) -> int:
     """Offer the items of a code; those after the first that is too late are later still."""
     k = distances.shape[0]
-    first, last = code, code + 1
-    if starts.shape[0]:
-        first, last = np.int64(starts[code]), np.int64(starts[code + 1])
+    first, last = places(code, starts)
     for e in range(first, last):
         item = np.int64(members[e]) if members.shape[0] else e
         if dead.shape[0] and dead[item]:
@@ -259,9 +267,7 @@ def _measure_all(
 @njit(nogil=True, cache=True)
 def _living(code: int, starts: Places, members: Places, dead: Flags) -> int:
     """Count the items of a code that are there."""
-    first, last = code, code + 1
-    if starts.shape[0]:
-        first, last = np.int64(starts[code]), np.int64(starts[code + 1])
+    first, last = places(code, starts)
     if not dead.shape[0]:
         return last - first
     living = 0
@@ -299,7 +305,8 @@ def within(
             for i in range(stop - start):
                 if buffer[i] <= radius:
                     c = start + i
-                    size = np.int64(starts[c + 1] - starts[c]) if starts.shape[0] else 1
+                    first, end = places(c, starts)
+                    size = end - first
                     if filled + size <= keys.shape[0]:
                         filled = expand(c, buffer[i], starts, members, dead, keys, filled)
                     else:
@@ -322,9 +329,7 @@ def expand(
     filled: int,
 ) -> int:
     """Append the living items of a code as sortable keys, distance before item."""
-    first, last = code, code + 1
-    if starts.shape[0]:
-        first, last = np.int64(starts[code]), np.int64(starts[code + 1])
+    first, last = places(code, starts)
     for e in range(first, last):
         item = np.int64(members[e]) if members.shape[0] else e
         if dead.shape[0] and dead[item]:

@@ -21,20 +21,28 @@ class Neighbours(NamedTuple):
     """For a block of training points: their nearest base points, nearest first."""
 
     indices: NDArray[np.int32]
-    sq_distances: FloatArray
+    sq_distances: NDArray[np.floating[Any]]
 
 
 class DataGraph(Protocol):
     """How the training data hang on the base set; read only by embeddings that need it."""
 
-    bandwidth: float
-    """σ of the weights under Eq. (2)."""
+    @property
+    def bandwidth(self) -> float:
+        """σ of the weights under Eq. (2)."""
 
-    k: int
-    """How many nearest base points a training point has."""
+    @property
+    def k(self) -> int:
+        """How many nearest base points a training point has."""
 
-    def blocks(self) -> Iterator[Neighbours]:
-        """Yield the k nearest base points of all training points, block by block."""
+    def __len__(self) -> int:
+        """How many training points there are."""
+
+    def blocks(self, at_most: int | None = None) -> Iterator[Neighbours]:
+        """Yield the k nearest base points of training points, block by block.
+
+        All of them, or about ``at_most``, spread evenly.
+        """
 
 
 class Limit(NamedTuple):

@@ -11,19 +11,29 @@ from scipy.sparse import csr_array
 from bitfold import _checks
 from bitfold.embedding import descent
 from bitfold.embedding._base import DataGraph, Embedding, OnStep
-from bitfold.embedding.affinity import perplexity_affinities
+from bitfold.embedding.affinity import counted_affinities, perplexity_affinities
 
 FloatArray = NDArray[np.float32]
 Minimise = Callable[[csr_array, int, np.random.Generator, descent.Schedule], descent.Descent]
 
 
+COUNT_FROM, COUNT_ENOUGH = 20, 256
+"""Training points a base point from which on the graph is counted, and after which no more are."""
+
+PERPLEXITY = 5.0
+"""Of the base set's own distances, where the graph cannot be counted."""
+
+
 class Stochastic(Embedding):
-    """An embedding by descent along perplexity affinities; a subclass gives ``_minimise``."""
+    """An embedding by descent along affinities; a subclass gives ``_minimise``."""
 
     _minimise: Minimise
 
     def __init__(
-        self, perplexity: float = 5.0, n_iter: int = 500, learning_rate: float | None = None
+        self,
+        perplexity: float | None = None,
+        n_iter: int = 500,
+        learning_rate: float | None = None,
     ) -> None:
         self.perplexity = perplexity
         self.n_iter = n_iter
@@ -38,16 +48,26 @@ class Stochastic(Embedding):
         on_step: OnStep | None,
     ) -> FloatArray:
         owner = type(self).__name__
-        perplexity = _checks.positive(self.perplexity, "perplexity", owner)
-        if perplexity < 1:
-            _checks.refuse("perplexity", owner, "at least 1", self.perplexity)
         n_iter = _checks.integer(self.n_iter, "n_iter", owner, low=1)
         rate = self.learning_rate
         if rate is not None:
             rate = _checks.positive(rate, "learning_rate", owner)
-        P = perplexity_affinities(base, perplexity)
+        P = self._affinities(base, data)
         schedule = descent.Schedule(n_iter, rate, on_step=on_step)
         return self._run(P, n_components, rng, schedule).Y
+
+    def _affinities(self, base: FloatArray, data: DataGraph | None) -> csr_array:
+        """Count the graph where data allow it and no perplexity was asked for."""
+        m = len(base)
+        if self.perplexity is None and data is not None:
+            if data.k >= 2 and len(data) >= COUNT_FROM * m:
+                return counted_affinities(data.blocks(at_most=COUNT_ENOUGH * m), m)
+        owner = type(self).__name__
+        asked = PERPLEXITY if self.perplexity is None else self.perplexity
+        perplexity = _checks.positive(asked, "perplexity", owner)
+        if perplexity < 1:
+            _checks.refuse("perplexity", owner, "at least 1", self.perplexity)
+        return perplexity_affinities(base, perplexity)
 
     def _run(
         self,

@@ -1,13 +1,20 @@
-"""Affinities: who attracts whom in the stochastic and elastic embeddings."""
+"""Affinities: who attracts whom in the stochastic and elastic embeddings.
+
+Two ways to know: by the distances between base points, as in the paper, or by counting, in the
+training data, which base points are near to the same point.
+"""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 
 import faiss
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
+
+from bitfold.embedding._base import Neighbours
 
 FloatArray = NDArray[np.float32]
 
@@ -35,6 +42,59 @@ def perplexity_affinities(
     P = (P + P.T).tocsr() / (2 * m)
     P.sort_indices()
     return P
+
+
+def counted_affinities(
+    blocks: Iterable[Neighbours], m: int, n_neighbors: int = 12, power: float = 2.0
+) -> csr_array:
+    """p_ij from the data: how many training points lie between base points i and j.
+
+    A point counts for the pair of its nearest base point and its second, third and fourth. Where
+    the data are dense along the way from i to j many points do, and where there is a gap none
+    does, however near the two are: the graph follows the manifold. It is the competitive Hebbian
+    rule of topology-representing networks.
+
+    Parameters
+    ----------
+    blocks
+        Nearest base points of the training points, at least two of each.
+    m
+        Number of base points.
+    n_neighbors
+        Strongest links that a base point keeps.
+    power
+        Sharpens the counts.
+
+    References
+    ----------
+    Martinetz and Schulten, *Topology representing networks*, Neural Networks 1994.
+    """
+    counts = csr_array((m, m))
+    for block in blocks:
+        others = block.indices[:, 1:4]
+        nearest = np.repeat(block.indices[:, 0], others.shape[1])
+        ones = np.ones(others.size)
+        counts = counts + coo_array((ones, (nearest, others.ravel())), shape=(m, m)).tocsr()
+    links = _strongest((counts + counts.T).tocoo(), n_neighbors, power)
+    # Each base point shares out the same weight, so that none is left out where data are thin.
+    totals = np.asarray(links.sum(axis=1)).ravel()
+    conditional = links.multiply(1 / np.maximum(totals, 1e-300)[:, None]).tocsr()
+    P = (conditional + conditional.T).tocsr()
+    P /= P.sum()
+    P.sort_indices()
+    return P
+
+
+def _strongest(counts: coo_array, n_neighbors: int, power: float) -> csr_array:
+    """Keep the largest counts of each row, sharpened."""
+    order = np.lexsort((counts.col, -counts.data, counts.row))
+    row, col, data = counts.row[order], counts.col[order], counts.data[order]
+    place = np.arange(len(row)) - np.searchsorted(row, row)
+    kept = place < n_neighbors
+    values = (data[kept], (row[kept], col[kept]))
+    strongest = coo_array(values, shape=counts.shape).tocsr()
+    strongest.data **= power
+    return strongest
 
 
 def _neighbours(base: FloatArray, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

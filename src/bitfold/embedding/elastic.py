@@ -51,7 +51,8 @@ class ElasticEmbedding(Stochastic):
     Parameters
     ----------
     perplexity
-        Effective number of neighbours of a base point.
+        Effective number of neighbours of a base point, by distance (the paper's form). None counts
+        the neighbours in the training data, where there are 20 for each base point, and is 5 else.
     n_iter
         The most iterations; fewer if the cost stops falling.
     learning_rate
@@ -66,7 +67,7 @@ class ElasticEmbedding(Stochastic):
 
     def __init__(
         self,
-        perplexity: float = 5.0,
+        perplexity: float | None = None,
         n_iter: int = 500,
         learning_rate: float | None = None,
         strength: float = 1.0,

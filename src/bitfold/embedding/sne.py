@@ -69,7 +69,8 @@ class SNE(Stochastic):
     Parameters
     ----------
     perplexity
-        Effective number of neighbours of a base point.
+        Effective number of neighbours of a base point, by distance (the paper's form). None counts
+        the neighbours in the training data, where there are 20 for each base point, and is 5 else.
     n_iter
         The most iterations; fewer if the cost stops falling.
     learning_rate

@@ -141,15 +141,18 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         return np.packbits(bits(self._embed_block(values)), axis=1)
 
     def _over_blocks(
-        self, rows: Rows, work: Callable[[FloatArray], Any]
+        self, rows: Rows, work: Callable[[FloatArray], Any], stride: int = 1
     ) -> Iterator[tuple[int, Any]]:
-        """Apply ``work`` to all rows, block by block, on all cores; yield (first row, result)."""
+        """Apply ``work`` to all rows, block by block, on all cores; yield (first row, result).
+
+        Of ``stride`` blocks only the first is looked at.
+        """
         step = block_length(max(self._width, rows.n_features))
 
         def at(start: int) -> tuple[int, Any]:
             return start, work(rows.block(start, min(start + step, len(rows))))
 
-        starts = range(0, len(rows), step)
+        starts = range(0, len(rows), step * stride)
         # A single block is not worth the hand-over to another thread.
         return map(at, starts) if len(starts) == 1 else map_blocks(at, starts)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -15,11 +15,11 @@ from sklearn.utils import Tags
 from bitfold import _checks
 from bitfold._rows import Rows
 from bitfold.base_set import BaseStrategy, KMeansBase, is_labelled
-from bitfold.binarize import itq
-from bitfold.embedding import Embedding
+from bitfold.binarize import itq, unit_rows
+from bitfold.embedding import Embedding, Neighbours
 from bitfold.hashers._base import Hasher, Progress
 from bitfold.hashers._strategies import base_strategy, embedding_strategy
-from bitfold.induction import BaseSet, Neighbours, learn_bandwidth
+from bitfold.induction import BaseSet, learn_bandwidth
 from bitfold.subspace import discriminant
 
 FloatArray = NDArray[np.float32]
@@ -129,7 +129,7 @@ class _Inductive(Hasher):
             return
         V = self._base.induce(sample, Y, self.bandwidth_)
         mean = V.mean(axis=0)
-        R = itq(V - mean, rng).matrix
+        R = itq(unit_rows(V - mean), rng).matrix
         self.bit_embedding_ = np.ascontiguousarray((Y - mean) @ R)
         progress("rotation", 1, 1)
 
@@ -330,8 +330,16 @@ class _Graph:
         """Nearest base points of a training point."""
         return self.hasher.k_
 
-    def blocks(self) -> Iterator[Neighbours]:
-        """Yield the nearest base points of all training points, block by block."""
-        find: Callable[[FloatArray], Neighbours] = self.hasher._base.neighbours
-        for _, found in self.hasher._over_blocks(self.rows, find):
-            yield found
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def blocks(self, at_most: int | None = None) -> Iterator[Neighbours]:
+        """Yield the nearest base points of training points, block by block.
+
+        All of them, or about ``at_most``: every so many blocks, which reads a memory map forwards
+        and sees every part of data that lie in some order.
+        """
+        stride = 1 if at_most is None else max(1, len(self.rows) // at_most)
+        find = self.hasher._base.neighbours
+        for _, found in self.hasher._over_blocks(self.rows, find, stride):
+            yield Neighbours(*found)

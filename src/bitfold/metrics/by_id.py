@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from bitfold._kernels.threads import map_blocks
 from bitfold.codes import Codes
-from bitfold.metrics.histograms import Counts, Reals, demand_equal_lengths
+from bitfold.metrics.histograms import Counts, Reals, demand_comparable
 from bitfold.metrics.ranking import RankingCurves, checked_cutoffs, curves_of
 from bitfold.metrics.relevance import Answered, Relevance
 
@@ -46,7 +46,7 @@ def ranking_curves_by_id(
     cutoffs
         Ascending values of N; by default up to a hundred, evenly spaced in their logarithm.
     """
-    demand_equal_lengths(queries, database)
+    demand_comparable(queries, database)
     relevance.demand(len(queries), len(database))
     at = checked_cutoffs(cutoffs, len(database))
     sums = _count(queries, database, relevance, at)

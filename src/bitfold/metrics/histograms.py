@@ -15,6 +15,8 @@ from bitfold.metrics.relevance import Answered, Relevance, as_relevance
 Counts = NDArray[np.int64]
 Reals = NDArray[np.float64]
 
+_MOST_BITS = np.iinfo(np.uint16).max
+
 _QUERIES = 64
 """Queries of one block: enough to be worth gathering the relevant codes for."""
 
@@ -47,7 +49,7 @@ def distance_histograms(
     # The kernel module imports numba, which takes long enough to be put off until it is needed.
     from bitfold._kernels.hamming import count
 
-    demand_equal_lengths(queries, database)
+    demand_comparable(queries, database)
     checked = as_relevance(relevance, labels, len(queries), len(database))
     shape = (len(queries), queries.n_bits + 1)
     found, relevant = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
@@ -93,8 +95,12 @@ def scan_histograms(distances: ArrayLike, relevant: ArrayLike) -> DistanceHistog
     return DistanceHistograms(found, right)
 
 
-def demand_equal_lengths(queries: Codes, database: Codes) -> None:
-    """Raise unless queries and database have codes of one length."""
+def demand_comparable(queries: Codes, database: Codes) -> None:
+    """Raise unless queries and database have codes of one length, with distances of 16 bits."""
+    if database.n_bits > _MOST_BITS:
+        _checks.refuse(
+            "database", "metrics", f"codes of at most {_MOST_BITS} bits", database.n_bits
+        )
     if queries.n_bits != database.n_bits:
         _checks.refuse("queries", "metrics", f"codes of {database.n_bits} bits", queries.n_bits)
 

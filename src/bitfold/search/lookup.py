@@ -46,14 +46,15 @@ class Plan:
 
     def cost(self, n_codes: int) -> float:
         """Expected nanoseconds of one query."""
-        return sum(
+        each = (
             self._keys(p) * (_PROBE + _CANDIDATE * n_codes / 2 ** self.widths[p])
             for p in range(len(self.widths))
         )
+        return float(sum(each))
 
     def build_cost(self, n_codes: int) -> float:
         """Nanoseconds to make the tables."""
-        return sum(_BUILD_CODE * n_codes + _BUILD_KEY * 2**width for width in self.widths)
+        return float(sum(_BUILD_CODE * n_codes + _BUILD_KEY * 2**w for w in self.widths))
 
     def _keys(self, part: int) -> int:
         return sum(comb(self.widths[part], ones) for ones in range(self.radii[part] + 1))

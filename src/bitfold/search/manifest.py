@@ -113,6 +113,7 @@ def _sound(content: dict[str, Any]) -> bool:
     """Whether the checksum, which is taken out, is that of the rest."""
     try:
         return bool(content.pop("crc32", None) == _checksum(content))
+    # What could just be parsed can be too deep to be written again.
     except RecursionError:
         return False
 

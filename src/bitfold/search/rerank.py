@@ -29,7 +29,9 @@ class Hits(NamedTuple):
 class Reranker(Protocol):
     """Orders candidates; what :meth:`HammingIndex.search` takes as ``rerank``."""
 
-    candidates: int
+    @property
+    def candidates(self) -> int:
+        """How many of the nearest codes to look at."""
 
     def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> Reals:
         """Distances of the candidates of all queries, (q, candidates)."""
@@ -162,7 +164,8 @@ def _cosine(found: Reals, asked: Reals) -> Reals:
     products = -_ip(found, asked)
     # A zero vector points nowhere: it is as far as one at a right angle.
     cosines = np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
-    return 1 - cosines
+    distances: Reals = np.float32(1) - cosines
+    return distances
 
 
 _METRICS: dict[str, Callable[[Reals, Reals], Reals]] = {"l2": _l2, "ip": _ip, "cosine": _cosine}
