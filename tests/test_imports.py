@@ -38,7 +38,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "persistence": {"_checks", "codes"},
     # What composes them
     "hashers": BOTTOM | STEPS | {"codes", "persistence"},
-    "search": {"_checks", "_kernels", "codes"},
+    "search": {"_checks", "_kernels", "codes", "persistence"},
     "stores": {"codes", "search"},
     "distributed": {"base_set", "codes", "hashers"},
     "datasets": {"features"},

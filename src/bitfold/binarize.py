@@ -25,7 +25,8 @@ def bits(embedding: FloatArray) -> NDArray[np.bool_]:
 def unit_rows(V: FloatArray) -> FloatArray:
     """Scale each row to length 1: signs know its direction only, so far-out points count alike."""
     lengths = np.linalg.norm(V, axis=1, keepdims=True)
-    return np.divide(V, lengths, out=np.zeros_like(V), where=lengths > 0)
+    unit: FloatArray = np.divide(V, lengths, out=np.zeros_like(V), where=lengths > 0)
+    return unit
 
 
 def itq(V: FloatArray, rng: np.random.Generator, n_iter: int = 50) -> Rotation:

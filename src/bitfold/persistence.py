@@ -81,7 +81,7 @@ def replace_atomically(path: PathLike) -> Iterator[BinaryIO]:
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
-    _sync_directory(target.parent)
+    sync_directory(target.parent)
 
 
 def write(path: PathLike, stored: Stored) -> None:
@@ -140,7 +140,7 @@ def _target(path: PathLike) -> Path:
     return target
 
 
-def _sync_directory(directory: Path) -> None:
+def sync_directory(directory: Path) -> None:
     """Force the new name to the disk, where a directory can be opened (not on Windows)."""
     if not hasattr(os, "O_DIRECTORY"):
         return
@@ -162,7 +162,7 @@ def _dump(meta: dict[str, Any], owner: str) -> str:
     """Return ``meta`` as JSON, refused if it would not come back equal."""
     try:
         text = json.dumps(meta, allow_nan=False, separators=(",", ":"))
-        same = _parse(text) == meta
+        same = parse(text) == meta
         reason = "" if same else "a tuple, a key that is no string, or no dict at all"
     except (TypeError, ValueError, RecursionError) as error:
         reason = f"an error ({error})"
@@ -219,13 +219,13 @@ def _read(path: Path, mmap: bool) -> Stored:
     arrays = _lay_out(header, data)
     if metadata.pop("sha256") != _digest(metadata, arrays):
         raise FormatError("is damaged: its checksum does not match its content")
-    meta = _parse(metadata["meta"])
+    meta = parse(metadata["meta"])
     if meta is None:
         raise FormatError("is damaged: its meta is not a JSON object")
     return Stored(metadata["kind"], meta, arrays)
 
 
-def _parse(text: str | bytes) -> dict[str, Any] | None:
+def parse(text: str | bytes) -> dict[str, Any] | None:
     """Return a JSON object, None if it is anything else."""
     try:
         tree = json.loads(text)
@@ -241,7 +241,7 @@ def _read_header(file: BinaryIO) -> dict[str, Any]:
     length = int.from_bytes(file.read(8), "little")
     # Checked before anything is read: in a foreign file these eight bytes are any number.
     fits = length <= min(size - 8, _MAX_HEADER) and length % 8 == 0
-    header = _parse(file.read(length)) if fits else None
+    header = parse(file.read(length)) if fits else None
     if header is None:
         raise FormatError("is not a bitfold file, or its header is truncated or damaged")
     return header

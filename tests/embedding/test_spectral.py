@@ -34,7 +34,10 @@ class Hanging:
     bandwidth: float = 1.0
     k: int = 4
 
-    def blocks(self) -> Iterator[Neighbours]:
+    def __len__(self) -> int:
+        return len(self.sq_distances)
+
+    def blocks(self, at_most: int | None = None) -> Iterator[Neighbours]:
         indices = np.argsort(self.sq_distances, axis=1)[:, : self.k].astype(np.int32)
         near = np.take_along_axis(self.sq_distances, indices, axis=1).astype(np.float32)
         for start in range(0, len(near), 37):

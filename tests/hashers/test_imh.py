@@ -189,11 +189,6 @@ def test_unlabelled_rows_change_nothing_but_bandwidth_and_rotation() -> None:
     assert partial.bandwidth_ != alone.bandwidth_
 
 
-@pytest.mark.xfail(
-    raises=np.linalg.LinAlgError,
-    strict=True,
-    reason="the shrinkage of Ledoit and Wolf is zero for two points, the least a class may have",
-)
 def test_two_base_points_a_class_are_enough() -> None:
     X, y = few()
     assert small_supervised(base=KMeansBase(20)).fit(X, y).n_bits_ == 9

@@ -59,9 +59,9 @@ class Stochastic(Embedding):
     def _affinities(self, base: FloatArray, data: DataGraph | None) -> csr_array:
         """Count the graph where data allow it and no perplexity was asked for."""
         m = len(base)
-        if self.perplexity is None and data is not None:
-            if data.k >= 2 and len(data) >= COUNT_FROM * m:
-                return counted_affinities(data.blocks(at_most=COUNT_ENOUGH * m), m)
+        countable = data is not None and data.k >= 2 and len(data) >= COUNT_FROM * m
+        if data is not None and countable and self.perplexity is None:
+            return counted_affinities(data.blocks(at_most=COUNT_ENOUGH * m), m)
         owner = type(self).__name__
         asked = PERPLEXITY if self.perplexity is None else self.perplexity
         perplexity = _checks.positive(asked, "perplexity", owner)

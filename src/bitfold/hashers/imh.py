@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 
 from bitfold import _checks
+from bitfold._kernels.threads import serial_blas
 from bitfold._rows import Rows
 from bitfold.base_set import BaseStrategy, KMeansBase, is_labelled
 from bitfold.binarize import itq, unit_rows
@@ -129,7 +130,9 @@ class _Inductive(Hasher):
             return
         V = self._base.induce(sample, Y, self.bandwidth_)
         mean = V.mean(axis=0)
-        R = itq(unit_rows(V - mean), rng).matrix
+        # Threads for products this small would only wait for each other.
+        with serial_blas():
+            R = itq(unit_rows(V - mean), rng).matrix
         self.bit_embedding_ = np.ascontiguousarray((Y - mean) @ R)
         progress("rotation", 1, 1)
 

@@ -73,7 +73,7 @@ class Container:
         self._data = _map(path)
         self.size = len(self._data)
         text, self.checksum = _verified_header(path, self._data)
-        header = persistence._parse(text)
+        header = persistence.parse(text)
         if header is None or not isinstance(header.get("meta"), dict):
             raise damage(path, f"the header of {path.name} is no JSON object")
         self.meta: dict[str, Any] = header["meta"]

@@ -38,7 +38,7 @@ def make(path: Path) -> None:
         if not path.parent.is_dir():
             raise FileNotFoundError(f"{path} cannot be made: its parent does not exist.")
         path.mkdir(exist_ok=True)
-        persistence._sync_directory(path.parent)
+        persistence.sync_directory(path.parent)
 
 
 def lock(path: Path) -> int:

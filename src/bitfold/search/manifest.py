@@ -122,7 +122,7 @@ def _parse(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise FormatError(f"{path.parent} is not a bitfold index: it has no {NAME}.")
     with path.open("rb") as file:
-        content = persistence._parse(file.read(_MAX_BYTES))
+        content = persistence.parse(file.read(_MAX_BYTES))
     if content is None:
         raise damage(path, f"{NAME} is truncated or no JSON object")
     return content
