@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from bitfold.embedding import SNE, TSNE, ElasticEmbedding, Embedding, Neighbours
 from bitfold.embedding.affinity import counted_affinities, perplexity_affinities
 
+Reals = NDArray[np.float64]
+
 
 class Chain:
     """Base points 0 … m - 1 on a line, data between them, and none between two halves."""
@@ -40,9 +42,7 @@ class Chain:
             yield Neighbours(part, np.zeros(part.shape))
 
 
-def naive(
-    indices: NDArray[np.int32], m: int, n_neighbors: int, power: float
-) -> NDArray[np.float64]:
+def naive(indices: NDArray[np.int32], m: int, n_neighbors: int, power: float) -> Reals:
     counts: Counter[tuple[int, int]] = Counter()
     for row in indices.tolist():
         for other in row[1:4]:
@@ -55,7 +55,8 @@ def naive(
         for c, j in links:
             P[i, j] += (-c) ** power / total
             P[j, i] += (-c) ** power / total
-    return P / P.sum()
+    normalised: Reals = P / P.sum()
+    return normalised
 
 
 @pytest.mark.parametrize(("n_neighbors", "power"), [(12, 2.0), (3, 1.0), (1, 1.5)])
@@ -93,7 +94,7 @@ def test_the_graph_is_counted_where_data_allow_it(method: type[Embedding]) -> No
     for data in (few, single):
         counted = method().embed(data.base, 2, rng=0, data=data)
         assert not hasattr(data, "asked")
-        by_distance = method(perplexity=5).embed(data.base, 2, rng=0)  # type: ignore[call-arg]
+        by_distance = method(perplexity=5).embed(data.base, 2, rng=0)
         assert np.array_equal(counted, by_distance)
 
 

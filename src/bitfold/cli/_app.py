@@ -10,6 +10,7 @@ import typer
 
 from bitfold._version import __version__
 from bitfold.cli.demo import demo
+from bitfold.cli.verify import verify
 
 app = typer.Typer(
     name="bitfold",
@@ -19,6 +20,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(demo)
+app.command()(verify)
 
 
 def _show_version(asked: bool) -> None:
