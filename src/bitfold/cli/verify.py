@@ -1,4 +1,4 @@
-"""bitfold verify: is a file or an index still what was written?"""
+"""bitfold verify: tells whether a file or an index is still what was written."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _index(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def _model(path: Path) -> tuple[str, dict[str, Any]]:
-    from bitfold import load
+    from bitfold.hashers import load
 
     hasher = load(path)
     return type(hasher).__name__, {"bits": hasher.n_bits_, "bytes": path.stat().st_size}
