@@ -24,7 +24,7 @@ import bitfold
 from bitfold import persistence
 from bitfold._rows import Rows
 from bitfold.base_set import BaseStrategy, KMeansBase, RandomBase
-from bitfold.embedding import PCA, TSNE, DataGraph, Embedding
+from bitfold.embedding import PCA, TSNE, Embedding, Given
 from bitfold.hashers import IMH, Hasher, SupervisedIMH
 from bitfold.persistence import FormatError, Stored
 
@@ -158,14 +158,7 @@ class Corner(Embedding):
     def __init__(self, scale: float = 1.0) -> None:
         self.scale = scale
 
-    def _embed(
-        self,
-        base: NDArray[np.float32],
-        n_components: int,
-        rng: np.random.Generator,
-        data: DataGraph | None,
-        on_step: Callable[[int, int], None] | None = None,
-    ) -> Array:
+    def _embed(self, base: NDArray[np.float32], n_components: int, given: Given) -> Array:
         return self.scale * base[:, 20 : 20 + n_components]
 
 

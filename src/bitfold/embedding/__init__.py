@@ -1,6 +1,6 @@
 """Step 2, the embedding of the base set: one file per manifold method."""
 
-from bitfold.embedding._base import DataGraph, Embedding, Neighbours
+from bitfold.embedding._base import DataGraph, Embedding, Given, Neighbours
 from bitfold.embedding.diffusion import DiffusionMaps
 from bitfold.embedding.elastic import ElasticEmbedding
 from bitfold.embedding.isomap import Isomap
@@ -20,6 +20,7 @@ __all__ = [
     "DiffusionMaps",
     "ElasticEmbedding",
     "Embedding",
+    "Given",
     "Isomap",
     "LaplacianEigenmaps",
     "Neighbours",

@@ -45,6 +45,14 @@ class DataGraph(Protocol):
         """
 
 
+class Given(NamedTuple):
+    """What a method may use beside the base set."""
+
+    rng: np.random.Generator
+    data: DataGraph | None
+    on_step: OnStep | None
+
+
 class Limit(NamedTuple):
     """The most dimensions a method can give, and why, as in ``m - 1 = 399``."""
 
@@ -93,7 +101,7 @@ class Embedding(BaseEstimator, ABC):
         limit = self._limit(*points.shape)
         high, why = limit or (None, "")
         _checks.integer(n_components, "n_bits", owner, low=1, high=high, why=why)
-        Y = self._embed(points, n_components, _checks.generator(rng), data, on_step)
+        Y = self._embed(points, n_components, Given(_checks.generator(rng), data, on_step))
         Y = np.asarray(Y, np.float64)
         return np.ascontiguousarray(Y - Y.mean(axis=0), np.float32)
 
@@ -102,12 +110,5 @@ class Embedding(BaseEstimator, ABC):
         return None
 
     @abstractmethod
-    def _embed(
-        self,
-        base: FloatArray,
-        n_components: int,
-        rng: np.random.Generator,
-        data: DataGraph | None,
-        on_step: OnStep | None,
-    ) -> NDArray[Any]:
+    def _embed(self, base: FloatArray, n_components: int, given: Given) -> NDArray[Any]:
         """Place checked points; ``embed`` centres what this returns."""

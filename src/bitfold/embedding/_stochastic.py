@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from bitfold import _checks
 from bitfold.embedding import descent
-from bitfold.embedding._base import DataGraph, Embedding, OnStep
+from bitfold.embedding._base import DataGraph, Embedding, Given
 from bitfold.embedding.affinity import counted_affinities, perplexity_affinities
 
 FloatArray = NDArray[np.float32]
@@ -39,22 +39,15 @@ class Stochastic(Embedding):
         self.n_iter = n_iter
         self.learning_rate = learning_rate
 
-    def _embed(
-        self,
-        base: FloatArray,
-        n_components: int,
-        rng: np.random.Generator,
-        data: DataGraph | None,
-        on_step: OnStep | None,
-    ) -> FloatArray:
+    def _embed(self, base: FloatArray, n_components: int, given: Given) -> FloatArray:
         owner = type(self).__name__
         n_iter = _checks.integer(self.n_iter, "n_iter", owner, low=1)
         rate = self.learning_rate
         if rate is not None:
             rate = _checks.positive(rate, "learning_rate", owner)
-        P = self._affinities(base, data)
-        schedule = descent.Schedule(n_iter, rate, on_step=on_step)
-        return self._run(P, n_components, rng, schedule).Y
+        P = self._affinities(base, given.data)
+        schedule = descent.Schedule(n_iter, rate, on_step=given.on_step)
+        return self._run(P, n_components, given.rng, schedule).Y
 
     def _affinities(self, base: FloatArray, data: DataGraph | None) -> csr_array:
         """Count the graph where data allow it and no perplexity was asked for."""

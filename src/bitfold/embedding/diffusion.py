@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bitfold import _checks
 from bitfold.embedding import graph, spectral
-from bitfold.embedding._base import DataGraph, Embedding, FloatArray, Limit, OnStep
+from bitfold.embedding._base import Embedding, FloatArray, Given, Limit
 
 RealArray = NDArray[np.float64]
 
@@ -87,14 +87,7 @@ class DiffusionMaps(Embedding):
     def _limit(self, m: int, n_features: int) -> Limit:
         return Limit(m - 1, f"m - 1 = {m - 1}")
 
-    def _embed(
-        self,
-        base: FloatArray,
-        n_components: int,
-        rng: np.random.Generator,
-        data: DataGraph | None,
-        on_step: OnStep | None = None,
-    ) -> RealArray:
+    def _embed(self, base: FloatArray, n_components: int, given: Given) -> RealArray:
         owner = type(self).__name__
         n_steps = _checks.integer(self.n_steps, "n_steps", owner, low=1)
         if not (isinstance(self.alpha, numbers.Real) and 0 <= self.alpha <= 1):

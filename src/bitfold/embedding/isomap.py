@@ -11,7 +11,7 @@ from sklearn.preprocessing import KernelCenterer
 
 from bitfold import _checks
 from bitfold.embedding import graph, spectral
-from bitfold.embedding._base import DataGraph, Embedding, FloatArray, Limit, OnStep
+from bitfold.embedding._base import Embedding, FloatArray, Given, Limit
 
 RealArray = NDArray[np.float64]
 
@@ -59,13 +59,6 @@ class Isomap(Embedding):
     def _limit(self, m: int, n_features: int) -> Limit:
         return Limit(m - 1, f"m - 1 = {m - 1}")
 
-    def _embed(
-        self,
-        base: FloatArray,
-        n_components: int,
-        rng: np.random.Generator,
-        data: DataGraph | None,
-        on_step: OnStep | None = None,
-    ) -> RealArray:
+    def _embed(self, base: FloatArray, n_components: int, given: Given) -> RealArray:
         n_neighbors = _checks.integer(self.n_neighbors, "n_neighbors", "Isomap", low=1)
         return isomap(base, n_components, n_neighbors)

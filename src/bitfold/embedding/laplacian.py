@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bitfold import _checks
 from bitfold.embedding import graph, spectral
-from bitfold.embedding._base import DataGraph, Embedding, FloatArray, Limit, OnStep
+from bitfold.embedding._base import Embedding, FloatArray, Given, Limit
 
 
 def laplacian_eigenmaps(
@@ -59,14 +59,7 @@ class LaplacianEigenmaps(Embedding):
     def _limit(self, m: int, n_features: int) -> Limit:
         return Limit(m - 1, f"m - 1 = {m - 1}")
 
-    def _embed(
-        self,
-        base: FloatArray,
-        n_components: int,
-        rng: np.random.Generator,
-        data: DataGraph | None,
-        on_step: OnStep | None = None,
-    ) -> NDArray[np.float64]:
+    def _embed(self, base: FloatArray, n_components: int, given: Given) -> NDArray[np.float64]:
         owner = type(self).__name__
         n_neighbors = _checks.integer(self.n_neighbors, "n_neighbors", owner, low=1)
         if self.bandwidth is not None:

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from bitfold import _checks
 from bitfold.embedding import graph, spectral
-from bitfold.embedding._base import DataGraph, Embedding, FloatArray, Limit, OnStep
+from bitfold.embedding._base import Embedding, FloatArray, Given, Limit
 
 RealArray = NDArray[np.float64]
 
@@ -69,14 +69,7 @@ class LLE(Embedding):
     def _limit(self, m: int, n_features: int) -> Limit:
         return Limit(m - 1, f"m - 1 = {m - 1}")
 
-    def _embed(
-        self,
-        base: FloatArray,
-        n_components: int,
-        rng: np.random.Generator,
-        data: DataGraph | None,
-        on_step: OnStep | None = None,
-    ) -> RealArray:
+    def _embed(self, base: FloatArray, n_components: int, given: Given) -> RealArray:
         owner = type(self).__name__
         n_neighbors = _checks.integer(self.n_neighbors, "n_neighbors", owner, low=1)
         regularization = _checks.positive(self.regularization, "regularization", owner)

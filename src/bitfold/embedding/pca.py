@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import decomposition
 
-from bitfold.embedding._base import DataGraph, Embedding, FloatArray, Limit, OnStep
+from bitfold.embedding._base import Embedding, FloatArray, Given, Limit
 
 RealArray = NDArray[np.float64]
 
@@ -38,12 +38,5 @@ class PCA(Embedding):
             return Limit(m - 1, f"m - 1 = {m - 1}")
         return Limit(n_features, f"n_features={n_features}")
 
-    def _embed(
-        self,
-        base: FloatArray,
-        n_components: int,
-        rng: np.random.Generator,
-        data: DataGraph | None,
-        on_step: OnStep | None = None,
-    ) -> RealArray:
+    def _embed(self, base: FloatArray, n_components: int, given: Given) -> RealArray:
         return principal_components(base, n_components)

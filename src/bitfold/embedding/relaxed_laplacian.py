@@ -11,7 +11,7 @@ from scipy import sparse
 
 from bitfold import _checks
 from bitfold.embedding import graph, spectral
-from bitfold.embedding._base import DataGraph, Embedding, FloatArray, Limit, Neighbours, OnStep
+from bitfold.embedding._base import DataGraph, Embedding, FloatArray, Given, Limit, Neighbours
 
 RealArray = NDArray[np.float64]
 
@@ -94,20 +94,15 @@ class RelaxedLaplacian(Embedding):
     def _limit(self, m: int, n_features: int) -> Limit:
         return Limit(m - 1, f"m - 1 = {m - 1}")
 
-    def _embed(
-        self,
-        base: FloatArray,
-        n_components: int,
-        rng: np.random.Generator,
-        data: DataGraph | None,
-        on_step: OnStep | None = None,
-    ) -> RealArray:
+    def _embed(self, base: FloatArray, n_components: int, given: Given) -> RealArray:
         owner = type(self).__name__
         n_neighbors = _checks.integer(self.n_neighbors, "n_neighbors", owner, low=1)
         smoothness = _checks.positive(self.smoothness, "smoothness", owner)
         if self.bandwidth is not None:
             _checks.positive(self.bandwidth, "bandwidth", owner)
-        if data is None:
+        if given.data is None:
             _checks.refuse("data", owner, "the training data's nearest base points", "None")
-        _checks.positive(data.bandwidth, "data.bandwidth", owner)
-        return relaxed_laplacian(base, n_components, data, n_neighbors, smoothness, self.bandwidth)
+        _checks.positive(given.data.bandwidth, "data.bandwidth", owner)
+        return relaxed_laplacian(
+            base, n_components, given.data, n_neighbors, smoothness, self.bandwidth
+        )

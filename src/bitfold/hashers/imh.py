@@ -120,6 +120,23 @@ class _Inductive(Hasher):
         else:
             self.bandwidth_ = _squarable(self.bandwidth, "bandwidth", owner)
 
+    def _embed_base(
+        self,
+        embedding: Embedding,
+        n_components: int,
+        rows: Rows,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> FloatArray:
+        """Step 2: embed the base set that was settled."""
+        return embedding.embed(
+            self.base_set_,
+            n_components,
+            rng=rng,
+            data=_Graph(self, rows),
+            on_step=partial(progress, "embedding"),
+        )
+
     def _settle_bits(
         self, Y: FloatArray, sample: FloatArray, rng: np.random.Generator, progress: Progress
     ) -> None:
@@ -203,13 +220,7 @@ class IMH(_Inductive):
         sample = rows.sample(SAMPLE, for_sample)
         points = base.choose(rows, rng=for_base, on_step=partial(progress, "base set"))
         self._settle_base(points, sample)
-        Y = embedding.embed(
-            points,
-            n_bits,
-            rng=for_embedding,
-            data=_Graph(self, rows),
-            on_step=partial(progress, "embedding"),
-        )
+        Y = self._embed_base(embedding, n_bits, rows, for_embedding, progress)
         self._settle_bits(Y, sample, for_rotation, progress)
 
 
@@ -279,13 +290,7 @@ class SupervisedIMH(_Inductive):
             demand = f"more than one point a class, for {n_classes} classes"
             _checks.refuse("base", owner, demand, f"{len(points)} distinct points")
         self._settle_base(points, sample)
-        Y = embedding.embed(
-            points,
-            n_components,
-            rng=for_embedding,
-            data=_Graph(self, rows),
-            on_step=partial(progress, "embedding"),
-        )
+        Y = self._embed_base(embedding, n_components, rows, for_embedding, progress)
         Y = discriminant(Y, labels, n_bits, owner)
         self._settle_bits(Y, sample, for_rotation, progress)
 
