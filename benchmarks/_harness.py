@@ -28,7 +28,12 @@ def best_of(work: Callable[[], Any], times: int = 3) -> float:
 
 
 def seconds(work: Callable[[], Any]) -> float:
-    """Seconds of one run."""
+    """Seconds of one run.
+
+    It begins after a pause: the threads of BLAS and OpenMP spin for some time after their work,
+    and would take a core from whatever is measured next.
+    """
+    time.sleep(0.1)
     start = time.perf_counter()
     work()
     return time.perf_counter() - start

@@ -14,7 +14,7 @@ from hypothesis import given
 from numpy.typing import NDArray
 
 from bitfold import _rows
-from bitfold._rows import Rows, block_length
+from bitfold._rows import BLOCK_BYTES, Rows, block_length
 
 FloatArray = NDArray[np.float32]
 DTYPES = ["f2", "f4", "f8", "g", "?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", ">f4", ">i2"]
@@ -83,7 +83,7 @@ def test_blocks_cover_all_rows_once_in_order() -> None:
 
 
 def test_blocks_suit_the_cache() -> None:
-    assert block_length(784) == (8 << 20) // (4 * 784)
+    assert block_length(784) == BLOCK_BYTES // (4 * 784)
     assert block_length(1) == block_length(0) == 4096
     assert block_length(10**9) == 64
     X = np.zeros((300, 2), np.uint8)
@@ -251,7 +251,7 @@ def test_what_was_written_to_a_private_map_is_not_released(tmp_path: Path) -> No
 READ_ALL = """
 import sys
 import numpy as np
-from bitfold._rows import Rows
+from bitfold._rows import BLOCK_BYTES, Rows
 
 def peak():
     line = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))

@@ -20,8 +20,8 @@ from bitfold import _checks
 
 FloatArray = NDArray[np.float32]
 
-BLOCK_BYTES = 8 << 20
-"""What one block of float32 may weigh: it stays in the last-level cache."""
+BLOCK_BYTES = 2 << 20
+"""What one block of float32 may weigh: it stays in a core's cache, more or less."""
 
 _SCATTERED = 256
 """Chosen rows read at a time; each may bring in 16 pages of a memory map around it."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitfold._kernels import nearest as _nearest
+from bitfold._kernels.threads import scratch
 
 FloatArray = NDArray[np.float32]
 
@@ -46,7 +47,8 @@ class BaseSet:
         found = Neighbours(np.empty(shape, np.int32), np.empty(shape, np.float64))
         # A point too far for float32 overflows here and is measured in float64 instead.
         with np.errstate(over="ignore", invalid="ignore"):
-            products = rows @ self._transposed
+            products = scratch("products", (len(rows), len(self.points)))
+            np.matmul(rows, self._transposed, out=products)
         _nearest.nearest(rows, products, self.points, self._sq_norms, *found)
         return found
 

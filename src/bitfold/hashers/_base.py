@@ -13,7 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from bitfold import _checks, persistence
-from bitfold._kernels.threads import map_blocks
+from bitfold._kernels.threads import map_blocks, scratch
 from bitfold._rows import Rows, block_length
 from bitfold.binarize import bits
 from bitfold.codes import Codes
@@ -145,12 +145,15 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
     ) -> Iterator[tuple[int, Any]]:
         """Apply ``work`` to all rows, block by block, on all cores; yield (first row, result).
 
-        Of ``stride`` blocks only the first is looked at.
+        Of ``stride`` blocks only the first is looked at. A result must not be a view of its block,
+        whose memory is used again.
         """
         step = block_length(max(self._width, rows.n_features))
 
         def at(start: int) -> tuple[int, Any]:
-            return start, work(rows.block(start, min(start + step, len(rows))))
+            stop = min(start + step, len(rows))
+            room = scratch("rows", (stop - start, rows.n_features))
+            return start, work(rows.block(start, stop, room))
 
         starts = range(0, len(rows), step * stride)
         # A single block is not worth the hand-over to another thread.
