@@ -63,7 +63,8 @@ def _next_mask(mask: int) -> int:
 def _found_before(
     words: Words,
     code: int,
-    query: Words,
+    queries: Words,
+    q: int,
     firsts: NDArray[np.int64],
     widths: NDArray[np.int64],
     radii: NDArray[np.int64],
@@ -72,48 +73,18 @@ def _found_before(
     """Tell whether an earlier part has found the code already."""
     for p in range(part):
         a = part_of(words, code, firsts[p], widths[p])
-        b = part_of(query, 0, firsts[p], widths[p])
+        b = part_of(queries, q, firsts[p], widths[p])
         if popcount(np.uint64(a ^ b)) <= radii[p]:
             return True
     return False
 
 
 @njit(nogil=True, cache=True)
-def _probe(
-    words: Words,
-    query: Words,
-    flat_query: Words,
-    bucket: Places,
-    firsts: NDArray[np.int64],
-    widths: NDArray[np.int64],
-    radii: NDArray[np.int64],
-    part: int,
-    radius: int,
-    starts: Places,
-    members: Places,
-    dead: Flags,
-    keys: NDArray[np.uint64],
-    filled: int,
-) -> int:
-    """Append what a bucket holds within the radius; beyond the room, only count."""
-    for e in range(bucket.shape[0]):
-        code = np.int64(bucket[e])
-        d = distance(words, code, flat_query)
-        if d <= radius and not _found_before(words, code, query, firsts, widths, radii, part):
-            first, last = places(code, starts)
-            size = last - first
-            if filled + size <= keys.shape[0]:
-                filled = expand(code, d, starts, members, dead, keys, filled)
-            else:
-                filled += size
-    return filled
-
-
-@njit(nogil=True, cache=True)
 def within(
     queries: Words,
     words: Words,
-    tables: tuple[tuple[Places, Places], ...],
+    heads: Places,
+    order: Places,
     firsts: NDArray[np.int64],
     widths: NDArray[np.int64],
     radii: NDArray[np.int64],
@@ -126,43 +97,39 @@ def within(
 ) -> int:
     """List the items within ``radius`` of each query, sorted, as keys; return how many.
 
-    A result beyond the length of ``keys`` means that there was no room and it must be called
+    ``heads`` holds the starts of all parts, one after the other, ``order`` the codes by each. A
+    result beyond the length of ``keys`` means that there was no room and it must be called
     again with that much.
     """
     filled = 0
+    columns = np.ascontiguousarray(queries.T)
     for q in range(queries.shape[0]):
         begin = filled
         flat_query = queries[q]
-        query = flat_query.reshape(-1, 1)
-        for part in range(len(tables)):
-            if radii[part] < 0:
-                continue
-            heads, order = tables[part]
-            key = part_of(query, 0, firsts[part], widths[part])
+        base = 0
+        for part in range(order.shape[0]):
+            key = part_of(columns, q, firsts[part], widths[part])
             for ones in range(radii[part] + 1):
                 mask = (1 << ones) - 1
                 while mask < (1 << widths[part]):
-                    value = key ^ mask
-                    filled = _probe(
-                        words,
-                        query,
-                        flat_query,
-                        order[heads[value] : heads[value + 1]],
-                        firsts,
-                        widths,
-                        radii,
-                        part,
-                        radius,
-                        starts,
-                        members,
-                        dead,
-                        keys,
-                        filled,
-                    )
+                    place = base + (key ^ mask)
+                    for e in range(heads[place], heads[place + 1]):
+                        code = np.int64(order[part, e])
+                        d = distance(words, code, flat_query)
+                        if d > radius or _found_before(
+                            words, code, columns, q, firsts, widths, radii, part
+                        ):
+                            continue
+                        first, last = places(code, starts)
+                        if filled + last - first <= keys.shape[0]:
+                            filled = expand(code, d, starts, members, dead, keys, filled)
+                        else:
+                            filled += last - first
                     if ones == 0:
                         break
                     mask = _next_mask(mask)
+            base += (1 << widths[part]) + 1
         offsets[q] = filled
-        if filled <= keys.shape[0]:
+        if begin + 1 < filled <= keys.shape[0]:
             keys[begin:filled].sort()
     return filled

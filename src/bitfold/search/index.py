@@ -24,6 +24,9 @@ Words = NDArray[np.uint64]
 _LOOKUP_BLOCK = 256
 """Queries that are looked up together."""
 
+_WORTH_A_THREAD = 2e6
+"""Nanoseconds of work below which handing it to other threads takes longer than doing it."""
+
 
 class Near(NamedTuple):
     """Answers of a lookup, flat: those of query i stand at ``offsets[i]:offsets[i + 1]``.
@@ -233,10 +236,11 @@ class HammingIndex:
         plan = lookup.plan(len(words), radius)
         if plan is not None:
             lookup.prepare(plan)
-        blocks = [words[i : i + _LOOKUP_BLOCK] for i in range(0, len(words), _LOOKUP_BLOCK)]
         find: Callable[[Words], Matches] = partial(lookup.within, radius=radius, plan=plan)
-        matches = list(map_blocks(find, blocks) if len(blocks) > 1 else map(find, blocks))
-        return _flatten(matches, segment)
+        if lookup.cost(len(words), plan) < _WORTH_A_THREAD:
+            return _flatten([find(words)], segment)
+        blocks = [words[i : i + _LOOKUP_BLOCK] for i in range(0, len(words), _LOOKUP_BLOCK)]
+        return _flatten(list(map_blocks(find, blocks)), segment)
 
     def _replace(self, segments: list[Segment], next_id: int) -> None:
         """Make these the segments, on disk first: an error there leaves everything as it was."""
@@ -291,12 +295,11 @@ def _settle(segments: list[Segment]) -> list[Segment]:
 
 def _flatten(matches: list[Matches], segment: Segment) -> Near:
     """Put the answers of blocks of queries one after the other."""
-    counts = np.concatenate(
-        [np.diff(match.offsets, prepend=0) for match in matches] or [np.empty(0, np.int64)]
-    )
-    keys = np.concatenate([match.keys for match in matches] or [np.empty(0, np.uint64)])
+    keys = np.concatenate([match.keys for match in matches])
     items = (keys & np.uint64(0xFFFFFFFFFFFF)).astype(np.int64)
-    offsets = np.concatenate([[0], np.cumsum(counts)])
+    before = np.cumsum([0, *(len(match.keys) for match in matches)])
+    ends = [match.offsets + shift for match, shift in zip(matches, before, strict=False)]
+    offsets = np.concatenate([np.zeros(1, np.int64), *ends])
     return Near(offsets, segment.ids_of(items), (keys >> np.uint64(48)).astype(np.int32))
 
 
