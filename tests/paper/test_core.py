@@ -10,6 +10,7 @@ import pytest
 
 import bitfold as bf
 from bitfold import datasets, metrics
+from bitfold.embedding import TSNE
 from bitfold.hashers import Hasher
 
 SEEDS = range(5)
@@ -28,6 +29,14 @@ ROWS = {
     "IMH-tSNE+ITQ m=400, the defaults": Row(bf.IMH(64), 77.0, 0.66),
     "IMH-LE m=400 sign": Row(bf.IMH(64, embedding="le", rotation=None), 40.0),
     "SupervisedIMH 9 bits": Row(bf.SupervisedIMH(9), 76.0, 0.72),
+    # The same with the paper's own graph, by distance.
+    "perplexity 5, m=400 sign": Row(bf.IMH(64, embedding=TSNE(5), rotation=None), 77.0),
+    "perplexity 5, m=1000 sign": Row(
+        bf.IMH(64, base=bf.KMeansBase(1000), embedding=TSNE(5), rotation=None), 82.5
+    ),
+    "perplexity 5, m=1000, ITQ": Row(
+        bf.IMH(64, base=bf.KMeansBase(1000), embedding=TSNE(5)), 83.0, 0.6
+    ),
 }
 
 
