@@ -31,7 +31,8 @@ def seconds(work: Callable[[], Any]) -> float:
     """Seconds of one run.
 
     It begins after a pause: the threads of BLAS and OpenMP spin for some time after their work,
-    and would take a core from whatever is measured next.
+    and would take a core from whatever is measured next. It matters: without the pause, encoding
+    measured right after the product it is compared with is about 1.5 × it instead of 1.3 ×.
     """
     time.sleep(0.1)
     start = time.perf_counter()
