@@ -45,6 +45,14 @@ def positive(value: Any, name: str, owner: str) -> float:
     return number
 
 
+def squarable(value: Any, name: str, owner: str) -> float:
+    """Return a bandwidth σ as a float whose square float64 can hold."""
+    sigma = positive(value, name, owner)
+    if not 1e-150 <= sigma <= 1e150:
+        refuse(name, owner, "between 1e-150 and 1e150", value)
+    return sigma
+
+
 def one_of(value: Any, name: str, owner: str, choices: tuple[Any, ...]) -> Any:
     """Return ``value`` if it is one of ``choices``."""
     if not any(value is choice or (value == choice) is True for choice in choices):

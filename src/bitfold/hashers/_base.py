@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from bitfold.codes import Codes
 from bitfold.hashers import _files
 
 FloatArray = NDArray[np.float32]
+T = TypeVar("T")
 Progress = Callable[[str, int, int], None]
 """Told (stage, done, total) as the work goes on."""
 
@@ -158,6 +159,18 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         starts = range(0, len(rows), step * stride)
         # A single block is not worth the hand-over to another thread.
         return map(at, starts) if len(starts) == 1 else map_blocks(at, starts)
+
+    def _ready(self, source: FloatArray, make: Callable[[FloatArray], T]) -> T:
+        """Return what ``make`` makes of a learned array; made again when it was learned again."""
+        held: tuple[FloatArray, T] | None = self.__dict__.get("_held")
+        if held is None or held[0] is not source:
+            held = self._held = (source, make(source))
+        return held[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        state.pop("_held", None)
+        return state
 
     @property
     def _n_features_out(self) -> int:

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import Tags
 
 from bitfold import _checks
-from bitfold._kernels.threads import serial_blas
 from bitfold._rows import Rows
-from bitfold.base_set import BaseStrategy, KMeansBase, is_labelled
+from bitfold.base_set import BaseStrategy, KMeansBase
 from bitfold.binarize import itq, unit_rows
-from bitfold.embedding import Embedding, Neighbours
-from bitfold.hashers._base import Hasher, Progress
+from bitfold.embedding import Embedding
+from bitfold.hashers._base import Progress
+from bitfold.hashers._inductive import DataGraph, InductiveHasher
+from bitfold.hashers._labels import SupervisedMixin, labelled
 from bitfold.hashers._strategies import base_strategy, embedding_strategy
-from bitfold.induction import BaseSet, learn_bandwidth
 from bitfold.subspace import discriminant
 
 FloatArray = NDArray[np.float32]
@@ -29,96 +25,28 @@ SAMPLE = 16384
 """Rows that bandwidth and rotation are learned from; more change neither."""
 
 
-class _Inductive(Hasher):
-    """What both algorithms share: everything after the base set is embedded.
+class _Inductive(InductiveHasher):
+    """What both algorithms share: everything after the base set is chosen.
 
     Attributes
     ----------
-    base_set_
-        The base set B, relative to ``centre_``, one point a row.
     base_embedding_
-        Its embedding Y_B, centred.
-    bit_embedding_
-        Y_B less the mean embedding of the data, rotated: a row's code is the sign of the weighted
-        mean of these. A mean commutes with a rotation, so nothing is rotated at encoding.
-    bandwidth_
-        σ of the weights exp(-d²/σ²).
-    k_
-        Base points that carry a point.
+        The base set's embedding Y_B, centred. ``bit_embedding_`` is Y_B less the mean embedding of
+        the data, rotated. A mean commutes with a rotation, so nothing is rotated at encoding.
     """
 
     _layout: ClassVar[dict[str, tuple[str, ...]]] = {
-        **Hasher._layout,
-        "base_set_": ("m", "n_features_in_"),
+        **InductiveHasher._layout,
         "base_embedding_": ("m", "n_bits_"),
-        "bit_embedding_": ("m", "n_bits_"),
     }
-    _scalars: ClassVar[dict[str, type]] = {**Hasher._scalars, "bandwidth_": float, "k_": int}
 
-    base_set_: FloatArray
     base_embedding_: FloatArray
-    bit_embedding_: FloatArray
-    bandwidth_: float
-    k_: int
 
     n_bits: int | None
     base: Any
     embedding: Any
-    k: int
-    bandwidth: float | None
     rotation: str | None
     random_state: _checks.Seed
-
-    @property
-    def base_points_(self) -> NDArray[np.float64]:
-        """The base set in the coordinates of the data."""
-        points: NDArray[np.float64] = np.add(self.base_set_, self.centre_, dtype=np.float64)
-        return points
-
-    @property
-    def _width(self) -> int:
-        return len(self.base_set_)
-
-    def _embed_block(self, values: FloatArray) -> FloatArray:
-        return self._base.induce(values, self.bit_embedding_, self.bandwidth_)
-
-    @property
-    def _base(self) -> BaseSet:
-        """The base set, ready to be searched; made again when the hasher was fitted again."""
-        ready: BaseSet | None = self.__dict__.get("_ready")
-        if ready is None or ready.points is not self.base_set_:
-            ready = BaseSet(self.base_set_, self.k_)
-            self._ready = ready
-        return ready
-
-    def _check_learned(self) -> None:
-        owner = type(self).__name__
-        m = len(self.base_set_)
-        _checks.integer(self.k_, "k_", owner, low=1, high=m, why=f"m = {m}")
-        _squarable(self.bandwidth_, "bandwidth_", owner)
-
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
-        state.pop("_ready", None)
-        return state
-
-    def _settle_base(self, points: FloatArray, sample: FloatArray) -> None:
-        """Fix the base set, how many of it carry a point, and the bandwidth."""
-        owner = type(self).__name__
-        if len(points) < 2:
-            _checks.refuse("base", owner, "at least 2 distinct points", len(points))
-        self.base_set_ = np.ascontiguousarray(points)
-        self.k_ = min(_checks.integer(self.k, "k", owner, low=1), len(points))
-        if self.k_ < self.k:
-            warnings.warn(
-                f"k={self.k} nearest base points were asked for, but the base set has only "
-                f"{len(points)}; all of them carry every point.",
-                stacklevel=4,
-            )
-        if self.bandwidth is None:
-            self.bandwidth_ = learn_bandwidth(self._base.neighbours(sample))
-        else:
-            self.bandwidth_ = _squarable(self.bandwidth, "bandwidth", owner)
 
     def _embed_base(
         self,
@@ -133,7 +61,7 @@ class _Inductive(Hasher):
             self.base_set_,
             n_components,
             rng=rng,
-            data=_Graph(self, rows),
+            data=DataGraph(self, rows),
             on_step=partial(progress, "embedding"),
         )
 
@@ -147,9 +75,7 @@ class _Inductive(Hasher):
             return
         V = self._base.induce(sample, Y, self.bandwidth_)
         mean = V.mean(axis=0)
-        # Threads for products this small would only wait for each other.
-        with serial_blas():
-            R = itq(unit_rows(V - mean), rng).matrix
+        R = itq(unit_rows(V - mean), rng).matrix
         self.bit_embedding_ = np.ascontiguousarray((Y - mean) @ R)
         progress("rotation", 1, 1)
 
@@ -224,7 +150,7 @@ class IMH(_Inductive):
         self._settle_bits(Y, sample, for_rotation, progress)
 
 
-class SupervisedIMH(_Inductive):
+class SupervisedIMH(SupervisedMixin, _Inductive):
     """Supervised Inductive Manifold Hashing (Alg. 2).
 
     The base set is chosen class by class, embedded without labels, and projected on the
@@ -277,8 +203,7 @@ class SupervisedIMH(_Inductive):
         owner = type(self).__name__
         n_components = _checks.integer(self.n_components, "n_components", owner, low=1)
         _checks.one_of(self.rotation, "rotation", owner, (None, "itq"))
-        y = _checks.labels(y, len(rows), owner)
-        n_bits = self._length(y, n_components)
+        n_bits = self._length(labelled(y, len(rows), owner).n_classes, n_components)
         base = base_strategy(self.base, owner, KMeansBase(1000))
         embedding = embedding_strategy(self.embedding, owner)
         for_base, for_sample, for_embedding, for_rotation = _checks.generators(self.random_state, 4)
@@ -294,11 +219,8 @@ class SupervisedIMH(_Inductive):
         Y = discriminant(Y, labels, n_bits, owner)
         self._settle_bits(Y, sample, for_rotation, progress)
 
-    def _length(self, y: NDArray[Any], n_components: int) -> int:
+    def _length(self, n_classes: int, n_components: int) -> int:
         """Check n_bits before any work is done: LDA gives classes - 1 directions."""
-        n_classes = len(np.unique(y[is_labelled(y)]))
-        if n_classes < 2:
-            _checks.refuse("y", type(self).__name__, "labels of at least 2 classes", n_classes)
         limit = min(n_classes - 1, n_components)
         if self.n_bits is None:
             return limit
@@ -306,48 +228,3 @@ class SupervisedIMH(_Inductive):
         return _checks.integer(
             self.n_bits, "n_bits", type(self).__name__, low=1, high=limit, why=why
         )
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
-
-
-def _squarable(bandwidth: Any, name: str, owner: str) -> float:
-    """Return σ as a float whose square float64 can hold."""
-    sigma = _checks.positive(bandwidth, name, owner)
-    if not 1e-150 <= sigma <= 1e150:
-        _checks.refuse(name, owner, "between 1e-150 and 1e150", bandwidth)
-    return sigma
-
-
-@dataclass(frozen=True)
-class _Graph:
-    """How the training data hang on the base set, for the embeddings that ask (Eq. 12)."""
-
-    hasher: _Inductive
-    rows: Rows
-
-    @property
-    def bandwidth(self) -> float:
-        """σ of the weights between data and base set."""
-        return self.hasher.bandwidth_
-
-    @property
-    def k(self) -> int:
-        """Nearest base points of a training point."""
-        return self.hasher.k_
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def blocks(self, at_most: int | None = None) -> Iterator[Neighbours]:
-        """Yield the nearest base points of training points, block by block.
-
-        All of them, or about ``at_most``: every so many blocks, which reads a memory map forwards
-        and sees every part of data that lie in some order.
-        """
-        stride = 1 if at_most is None else max(1, len(self.rows) // at_most)
-        find = self.hasher._base.neighbours
-        for _, found in self.hasher._over_blocks(self.rows, find, stride):
-            yield Neighbours(*found)

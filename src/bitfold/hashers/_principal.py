@@ -1,0 +1,88 @@
+"""Principal directions of data of any length, and samples seen along some directions."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitfold import _checks
+from bitfold._kernels.threads import map_blocks
+from bitfold._rows import Rows
+from bitfold.embedding.spectral import largest
+
+FloatArray = NDArray[np.float32]
+RealArray = NDArray[np.float64]
+
+_BLOCK_BYTES = 16 << 20
+"""Longer blocks than elsewhere: each adds a whole square matrix."""
+
+
+class Principal(NamedTuple):
+    """Unit directions, one a row, and the variance along each, falling."""
+
+    directions: RealArray
+    variances: RealArray
+
+
+DEFAULT_BITS = 64
+"""Length of codes that nobody asked for, where the features allow it."""
+
+
+def n_bits_within_features(n_bits: int | None, rows: Rows) -> int:
+    """Check a code length that cannot exceed the number of features; None is the most to 64."""
+    d = rows.n_features
+    if n_bits is None:
+        return min(DEFAULT_BITS, d)
+    return _checks.integer(n_bits, "n_bits", rows.owner, low=1, high=d, why=f"n_features={d}")
+
+
+def covariance(rows: Rows) -> RealArray:
+    """Covariance of the features, by one pass over the rows."""
+    d = rows.n_features
+    step = int(np.clip(_BLOCK_BYTES // (4 * d), 64, 4096))
+
+    def of_block(start: int) -> tuple[FloatArray, RealArray]:
+        values = rows.block(start, min(start + step, len(rows)))
+        return values.T @ values, values.sum(axis=0, dtype=np.float64)
+
+    squares, total = np.zeros((d, d)), np.zeros(d)
+    for square, part in map_blocks(of_block, range(0, len(rows), step)):
+        squares += square
+        total += part
+    # The centre is the mean rounded to float32, which for data far from the origin is not quite it.
+    mean = total / len(rows)
+    squares /= len(rows)
+    squares -= np.outer(mean, mean)
+    return squares
+
+
+def principal_directions(rows: Rows, n: int) -> Principal:
+    """Return the n directions in which the data vary most."""
+    values, vectors = largest(covariance(rows), n)
+    return Principal(np.ascontiguousarray(vectors.T), np.maximum(values, 0))
+
+
+def along(
+    rows: Rows, directions: RealArray | FloatArray, at_most: int, rng: np.random.Generator
+) -> FloatArray:
+    """Return a sample's coordinates along the directions; all rows when there are no more.
+
+    The rows are read block by block, so that only the coordinates are held whole.
+    """
+    W = np.ascontiguousarray(directions.T, np.float32)
+    n = min(len(rows), at_most)
+    chosen = None if n == len(rows) else np.sort(rng.choice(len(rows), n, replace=False))
+    step = int(np.clip(_BLOCK_BYTES // (4 * rows.n_features), 64, 4096))
+
+    def of_block(start: int) -> FloatArray:
+        stop = min(start + step, n)
+        values = rows.block(start, stop) if chosen is None else rows.take(chosen[start:stop])
+        projected: FloatArray = values @ W
+        return projected
+
+    out = np.empty((n, W.shape[1]), np.float32)
+    for start, part in zip(range(0, n, step), map_blocks(of_block, range(0, n, step)), strict=True):
+        out[start : start + len(part)] = part
+    return out

@@ -1,0 +1,60 @@
+"""Locality-sensitive hashing by random hyperplanes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitfold import _checks
+from bitfold._rows import Rows
+from bitfold.hashers._base import Progress
+from bitfold.hashers._linear import LinearHasher
+
+
+def random_directions(
+    n_bits: int, n_features: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Draw normals of any direction alike: two vectors differ in a bit as often as angle / π."""
+    return rng.standard_normal((n_bits, n_features))
+
+
+class LSH(LinearHasher):
+    """Random hyperplanes: nothing is learned but the mean.
+
+    Parameters
+    ----------
+    n_bits
+        Length of the codes.
+    centre
+        Whether the hyperplanes pass through the mean of the training data; through the origin
+        otherwise, where Hamming distance estimates the angle between the vectors as they are.
+    random_state
+        Seed or generator.
+
+    References
+    ----------
+    Charikar, *Similarity estimation techniques from rounding algorithms*, STOC 2002.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X = load_digits().data
+    >>> LSH(n_bits=32, random_state=0).fit(X).encode(X)
+    Codes(1797 x 32 bits)
+    """
+
+    def __init__(
+        self, n_bits: int = 64, *, centre: bool = True, random_state: _checks.Seed = None
+    ) -> None:
+        self.n_bits = n_bits
+        self.centre = centre
+        self.random_state = random_state
+
+    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+        n_bits = _checks.integer(self.n_bits, "n_bits", rows.owner, low=1)
+        _checks.one_of(self.centre, "centre", rows.owner, (True, False))
+        W = random_directions(n_bits, rows.n_features, _checks.generator(self.random_state))
+        # (x - centre)·w > -centre·w is x·w > 0.
+        self._settle(W, None if self.centre else -W @ rows.centre.astype(np.float64))

@@ -1,0 +1,40 @@
+"""Principal component hashing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from bitfold._rows import Rows
+from bitfold.hashers._base import Progress
+from bitfold.hashers._linear import LinearHasher
+from bitfold.hashers._principal import n_bits_within_features, principal_directions
+
+
+class PCAH(LinearHasher):
+    """The sign along each of the leading principal directions.
+
+    Parameters
+    ----------
+    n_bits
+        Length of the codes, at most the number of features; None is 64, or as many as there are.
+
+    References
+    ----------
+    Wang et al., *Semi-supervised hashing for large-scale search*, PAMI 2012.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X = load_digits().data
+    >>> PCAH(n_bits=32).fit(X).encode(X)
+    Codes(1797 x 32 bits)
+    """
+
+    def __init__(self, n_bits: int | None = None) -> None:
+        self.n_bits = n_bits
+
+    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+        n_bits = n_bits_within_features(self.n_bits, rows)
+        self._settle(principal_directions(rows, n_bits).directions)
