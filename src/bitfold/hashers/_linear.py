@@ -50,6 +50,8 @@ class LinearHasher(Hasher):
         if thresholds is None:
             thresholds = np.zeros(len(directions))
         self.thresholds_ = np.ascontiguousarray(thresholds, np.float32)
+        # Now rather than at the first encoding, which is to leave the hasher as it is.
+        self._ready(self.directions_, _prepare)
 
     def _embed_block(self, values: FloatArray) -> FloatArray:
         out = np.empty((len(values), self.n_bits_), np.float32)
