@@ -28,7 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "_version": set(),
     "_checks": set(),
     "_kernels": set(),
-    "_rows": {"_checks"},
+    "_rows": {"_checks", "_kernels"},
     # One step, one module: they do not know each other
     **dict.fromkeys(STEPS, BOTTOM),
     "codes": BOTTOM,

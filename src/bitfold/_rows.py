@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitfold import _checks
+from bitfold._kernels import centring
 
 FloatArray = NDArray[np.float32]
 
@@ -98,24 +99,26 @@ class Rows:
         """Convert the rows of these numbers."""
         if out is None:
             out = np.empty(part.shape, np.float32)
-        # Integers of 32 bits and more need double precision on the way.
-        wide = part.dtype.itemsize > 2 and part.dtype != np.float32
-        with np.errstate(over="ignore", invalid="ignore"):
-            np.subtract(
-                part,
-                self.centre,
-                out=out,
-                dtype=np.float64 if wide else np.float32,
-                casting="unsafe",
-            )
-            # A sum of squares is finite only if all its terms are; it costs far less than a look
-            # at each.
-            flat = out.reshape(-1)
-            suspicious = not np.isfinite(np.dot(flat, flat))
-        if suspicious:
+        # A sum of squares is finite only if all its terms are; it costs far less than a look at
+        # each.
+        if not np.isfinite(_centre(part, self.centre, out)):
             for number, row in zip(numbers, part, strict=True):
                 _checks.finite(row[None], self.owner, first_row=int(number))
         return out
+
+
+def _centre(part: NDArray[Any], centre: FloatArray, out: FloatArray) -> float:
+    """Write ``part - centre`` as float32; return the sum of its squares."""
+    if part.dtype == np.float32 and part.dtype.isnative and part.flags.c_contiguous:
+        return float(centring.centre(part, centre, out))
+    # Integers of 32 bits and more need double precision on the way.
+    wide = part.dtype.itemsize > 2 and part.dtype != np.float32
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.subtract(
+            part, centre, out=out, dtype=np.float64 if wide else np.float32, casting="unsafe"
+        )
+        flat = out.reshape(-1)
+        return float(np.dot(flat, flat))
 
 
 def _release(matrix: NDArray[Any], start: int, stop: int) -> None:

@@ -137,8 +137,8 @@ def signs(
     those of the directions. Bits go most significant first, and padding is zero.
     """
     n_features, n_bits = rows.shape[1], directions.shape[0]
-    # Worst case of two float32 sums of this length (Higham, Sec. 3.1), generously.
-    unit = 4 * 2.0**-24 * (n_features + 4)
+    # Worst case of two float32 sums of this length (Higham, Sec. 3.1), with something to spare.
+    unit = 2 * 2.0**-24 * (n_features + 32)
     reach = np.float64(lengths.max())
     exact = np.empty((1, n_bits), np.float32)
     for i in range(rows.shape[0]):
@@ -152,9 +152,17 @@ def signs(
         elif _unclear(values, lengths, thresholds, slack, floor):
             for j in range(n_bits):
                 if not abs(values[j] - thresholds[j]) > slack * lengths[j] + floor:
-                    w = directions[j]
-                    values[j] = _dot_tile(rows[i], w, w, w, w)[0]
+                    values[j] = _one_dot(rows[i], directions, j)
         _pack(values, thresholds, packed[i])
+
+
+@njit(nogil=True, cache=True)
+def _one_dot(x: FloatArray, directions: FloatArray, j: int) -> np.float32:
+    """x · directions[j] in the company it has in ``dots``, so that it is summed the same way."""
+    first, last = j - j % _TILE, directions.shape[0] - 1
+    a, b = directions[first], directions[min(first + 1, last)]
+    c, d = directions[min(first + 2, last)], directions[min(first + 3, last)]
+    return _dot_tile(x, a, b, c, d)[j % _TILE]
 
 
 @njit(nogil=True, cache=True)

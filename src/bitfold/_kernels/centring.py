@@ -1,0 +1,27 @@
+"""Centring and a look for what is not finite, in one reading of the rows."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float32]
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
+def centre(part: FloatArray, centre: FloatArray, out: FloatArray) -> float:
+    """Take rows relative to ``centre``; return the sum of squares, finite only if all values are.
+
+    It may overflow for finite values as well.
+    """
+    total = 0.0
+    for i in range(part.shape[0]):
+        row, target = part[i], out[i]
+        squares = np.float32(0)
+        for c in range(len(centre)):
+            difference = row[c] - centre[c]
+            target[c] = difference
+            squares += difference * difference
+        total += float(squares)
+    return total
