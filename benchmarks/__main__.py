@@ -10,7 +10,7 @@ from rich.table import Table
 
 from benchmarks._harness import Ratio
 
-GROUPS = ["core", "search", "metrics"]
+GROUPS = ["core", "hashers", "search", "metrics"]
 
 
 def show(console: Console, group: str, ratios: list[Ratio]) -> None:
