@@ -11,7 +11,7 @@ export BITFOLD_DATA := $(abspath ../shared/data)
 endif
 endif
 
-.PHONY: demo test bench lint paper clean
+.PHONY: demo test bench compare gallery lint paper clean
 
 # Made anew only when the dependencies change: a second `make test` starts at once.
 $(STAMP): pyproject.toml
@@ -34,6 +34,15 @@ lint: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
+
+# Every method on MNIST and on synthetic manifolds, at four code lengths: about an hour.
+compare: $(STAMP)
+	mkdir -p out
+	for data in mnist manifold-10 manifold-16 manifold-32 manifold-64; do \
+	  $(BIN)/bitfold compare $$data --records out/compare.jsonl || exit 1; done
+
+gallery: $(STAMP)
+	$(BIN)/python -m bitfold.experiments.gallery docs
 
 paper: $(STAMP)
 	$(BIN)/python -m pytest -m paper -s -v tests/paper

@@ -41,7 +41,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "search": {"_checks", "_kernels", "codes", "persistence"},
     "stores": {"codes", "search"},
     "distributed": {"base_set", "codes", "hashers"},
-    "datasets": {"features"},
+    "datasets": BOTTOM | {"features", "metrics", "persistence"},
     "experiments": BOTTOM | LEAVES | MIDDLE,
     # The top
     "cli": ANYTHING,

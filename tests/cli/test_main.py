@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from rich.progress import Progress
 
 from bitfold import __version__, cli
 from bitfold.cli import _files
-from bitfold.cli._terminal import STAGES, position
+from bitfold.cli._terminal import Bars
 
 Bitfold = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -122,10 +123,11 @@ def test_asking_whether_a_file_can_be_written_writes_nothing(tmp_path: Path) -> 
     assert page.read_bytes() == b"\xc3\xa9"
 
 
-def test_a_bar_only_moves_forward_and_names_the_stage_at_work() -> None:
-    told = [(stage, done, 2) for stage in STAGES for done in (1, 2)]
-    places = [position(*report) for report in told]
-    assert [place for place, _ in places] == [0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4]
-    assert [stage for _, stage in places] == [
-        "base set", "embedding", "embedding", "rotation", "rotation", "encode", "encode", "encode"
-    ]  # fmt: skip
+def test_a_bar_shows_the_stage_at_work_and_is_full_at_the_end() -> None:
+    progress = Progress(disable=True)
+    with Bars(progress).bar("IMH") as report:
+        (task,) = progress.tasks
+        for stage, done, total in (("base set", 1, 2), ("base set", 2, 2), ("embedding", 3, 9)):
+            report(stage, done, total)
+            assert (task.fields["stage"], task.completed, task.total) == (stage, done, total)
+    assert task.finished

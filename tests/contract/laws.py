@@ -348,6 +348,14 @@ def an_offset_does_not_matter(hasher: Hasher) -> None:
 
 
 @law
+def the_unit_of_measurement_does_not_matter(hasher: Hasher) -> None:
+    X, y, _ = data()
+    for unit in (1e-3, 1e3):
+        ours = clone(hasher).fit(unit * X, y)
+        assert map_scorer(ours, unit * X, y) > 0.8 * map_scorer(fitted(hasher), X, y)
+
+
+@law
 def a_far_point_has_a_code(hasher: Hasher) -> None:
     ours = fitted(hasher)
     for far in (1e6, 1e18, 1e30, 8e37):

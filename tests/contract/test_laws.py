@@ -15,7 +15,29 @@ from threadpoolctl import threadpool_limits
 from bitfold import hashers
 from bitfold.base_set import KMeansBase, RandomBase
 from bitfold.embedding import TSNE, LaplacianEigenmaps
-from bitfold.hashers import IMH, ITQ, LSH, PCAH, Hasher, SupervisedIMH
+from bitfold.hashers import (
+    AGH,
+    BRE,
+    CCAITQ,
+    IMH,
+    ITQ,
+    KLSH,
+    KSH,
+    LLH,
+    LSH,
+    MDSH,
+    PCAH,
+    RMMH,
+    SH,
+    SKLSH,
+    SSH,
+    STH,
+    Hasher,
+    LDAHash,
+    PStableLSH,
+    SpH,
+    SupervisedIMH,
+)
 
 HASHERS: list[Hasher] = [
     IMH(12, base=KMeansBase(40, n_iter=3), embedding=TSNE(n_iter=60), random_state=0),
@@ -26,6 +48,23 @@ HASHERS: list[Hasher] = [
     ITQ(12, n_iter=5, random_state=0),
     LSH(40, random_state=0),
     PCAH(12),
+    SKLSH(40, random_state=0),
+    RMMH(24, random_state=0),
+    SH(40),
+    PStableLSH(40, random_state=0),
+    KSH(12, n_anchors=60, n_samples=120, random_state=0),
+    MDSH(40),
+    CCAITQ(12, n_iter=5, random_state=0),
+    AGH(13, base=KMeansBase(40, n_iter=3), random_state=0),
+    LDAHash(12, n_pairs=500, random_state=0),
+    BRE(16, n_samples=60, n_anchors=15, n_iter=2, random_state=0),
+    SpH(24, max_iter=20, random_state=0),
+    KLSH(24, n_anchors=60, subset=10, random_state=0),
+    STH(12, n_samples=150, random_state=0),
+    LLH(12, base=KMeansBase(40, n_iter=3), k=5, n_iter=5, random_state=0),
+    SSH(12, n_samples=100, random_state=0),
+    SSH(12, variant="nonorthogonal", n_samples=100, random_state=0),
+    RMMH(24, n_samples=20, random_state=0),
 ]
 """Small and quick ones: most laws fit them."""
 

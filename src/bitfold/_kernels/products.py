@@ -31,6 +31,9 @@ _FAR = 1e30
 
 _LARGEST = float(np.finfo(np.float32).max)
 
+_FAINT = 2.0**-90
+"""Sum of squares below which float32 may have dropped some that count."""
+
 _TINY = 2.0**-126
 """Below this float32 rounds to a fixed step, no longer in proportion."""
 
@@ -69,7 +72,13 @@ def _sq_length(x: FloatArray) -> float:
     total = np.float32(0)
     for c in range(x.shape[0]):
         total += x[c] * x[c]
-    return float(total)
+    if total > _FAINT:
+        return float(total)
+    # Squares this small have lost their digits in float32, or all of them.
+    exact = 0.0
+    for c in range(x.shape[0]):
+        exact += np.float64(x[c]) * np.float64(x[c])
+    return exact
 
 
 @njit(nogil=True, cache=True)
@@ -139,7 +148,7 @@ def signs(
     n_features, n_bits = rows.shape[1], directions.shape[0]
     # Worst case of two float32 sums of this length (Higham, Sec. 3.1), with something to spare.
     unit = 2 * 2.0**-24 * (n_features + 32)
-    reach = np.float64(lengths.max())
+    reach = _longest(directions)  # as dots has it
     exact = np.empty((1, n_bits), np.float32)
     for i in range(rows.shape[0]):
         length = math.sqrt(_sq_length(rows[i]))
@@ -158,7 +167,7 @@ def signs(
 
 @njit(nogil=True, cache=True)
 def _one_dot(x: FloatArray, directions: FloatArray, j: int) -> np.float32:
-    """x · directions[j] in the company it has in ``dots``, so that it is summed the same way."""
+    """Sum x · directions[j] in the company it has in ``dots``, and so in the same order."""
     first, last = j - j % _TILE, directions.shape[0] - 1
     a, b = directions[first], directions[min(first + 1, last)]
     c, d = directions[min(first + 2, last)], directions[min(first + 3, last)]

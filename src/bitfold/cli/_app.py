@@ -9,7 +9,9 @@ from typing import Annotated
 import typer
 
 from bitfold._version import __version__
+from bitfold.cli.compare import compare
 from bitfold.cli.demo import demo
+from bitfold.cli.reproduce import reproduce
 from bitfold.cli.verify import verify
 
 app = typer.Typer(
@@ -19,7 +21,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(compare)
 app.command()(demo)
+app.command()(reproduce)
 app.command()(verify)
 
 

@@ -12,9 +12,6 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 Report = Callable[[str, int, int], None]
 """Told (stage, done, total), as :meth:`bitfold.hashers.Hasher.fit` does."""
 
-STAGES = ("base set", "embedding", "rotation", "encode")
-"""What a hasher goes through, in order."""
-
 
 class Bars:
     """One bar per piece of work."""
@@ -31,23 +28,14 @@ class Bars:
 
     @contextmanager
     def bar(self, name: str) -> Iterator[Report]:
-        """Show a bar for one hasher, full at the end; yield what it reports to."""
-        task = self._progress.add_task(name, total=len(STAGES), stage=STAGES[0])
+        """Show a bar for the stage a hasher is at; yield what it reports to."""
+        task = self._progress.add_task(name, total=1, stage="")
 
         def report(stage: str, done: int, total: int) -> None:
-            place, at_work = position(stage, done, total)
-            self._progress.update(task, completed=place, stage=at_work)
+            self._progress.update(task, completed=done, total=total, stage=stage)
 
         yield report
-        self._progress.update(task, completed=len(STAGES), stage="")
-
-
-def position(stage: str, done: int, total: int) -> tuple[float, str]:
-    """How many stages are behind, and which one is at work; a finished one names its next."""
-    if stage not in STAGES:
-        return 0.0, stage
-    place = STAGES.index(stage) + done / max(total, 1)
-    return place, STAGES[min(int(place), len(STAGES) - 1)]
+        self._progress.update(task, completed=1, total=1, stage="")
 
 
 @contextmanager

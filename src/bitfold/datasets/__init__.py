@@ -1,8 +1,36 @@
-"""Data sets split into database and queries, with the labels that make items relevant."""
+"""Data sets split into database and queries, and what makes items relevant.
 
-from bitfold.datasets._base import Dataset, MissingData
-from bitfold.datasets.cifar10 import cifar10
+Files are looked for below the folder that ``BITFOLD_DATA`` names, then in the cache folder
+(``BITFOLD_CACHE``, by default ``~/.cache/bitfold``), and downloaded into the latter otherwise;
+``BITFOLD_OFFLINE=1`` forbids downloads.
+"""
+
+from bitfold.datasets._base import Dataset
+from bitfold.datasets._errors import DamagedData, MissingData
+from bitfold.datasets.ann_benchmarks import ann_benchmarks
+from bitfold.datasets.cifar10 import cifar10, cifar10_patches
 from bitfold.datasets.digits import digits
+from bitfold.datasets.manifold import manifold
 from bitfold.datasets.mnist import mnist
+from bitfold.datasets.pictures import Pictures, pictures
+from bitfold.datasets.sift_photos import sift_photos
+from bitfold.datasets.texmex import gist1m, sift1m
+from bitfold.datasets.vectors import read_vectors
 
-__all__ = ["Dataset", "MissingData", "cifar10", "digits", "mnist"]
+__all__ = [
+    "DamagedData",
+    "Dataset",
+    "MissingData",
+    "Pictures",
+    "ann_benchmarks",
+    "cifar10",
+    "cifar10_patches",
+    "digits",
+    "gist1m",
+    "manifold",
+    "mnist",
+    "pictures",
+    "read_vectors",
+    "sift1m",
+    "sift_photos",
+]

@@ -1,25 +1,48 @@
-"""CIFAR-10 as GIST descriptors."""
+"""CIFAR-10 as GIST descriptors or pixels, and a stand-in for GIST1M made of it."""
 
 from __future__ import annotations
 
-import io
-import os
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfold.datasets._base import Dataset, find, split
-from bitfold.features import gist
+from bitfold import _checks
+from bitfold.datasets import _cache
+from bitfold.datasets._base import Dataset, split
+from bitfold.datasets._cifar_album import SIDE, Album, Bytes, album
+from bitfold.datasets._progress import Progress, shown
+from bitfold.features import colour_gist, gist
+from bitfold.features.gist import VERSION
+
+FloatArray = NDArray[np.float32]
+
+_ROWS = 2048
+_PATCH = 24
+"""Side of a patch."""
+
+_N_PLACES = (SIDE - _PATCH + 1) ** 2
+_N_VIEWS = 1 + 2 * _N_PLACES
+"""A picture, and its patches with their mirror images."""
 
 
-def cifar10(n_queries: int = 1000, seed: int = 0) -> Dataset:
-    """60,000 pictures of 10 kinds of things, as 512-dimensional grey GIST (Sec. 4 of the paper).
+def cifar10(
+    n_queries: int = 1000,
+    seed: int = 0,
+    *,
+    features: str = "gist512",
+    download: bool = True,
+    progress: Progress | None = None,
+) -> Dataset:
+    """60,000 pictures of 10 kinds of things, by default as grey GIST (Sec. 4 of the paper).
 
-    ``cifar10/cifar10-jpeg.npz`` is looked for below the folder that ``BITFOLD_DATA`` names. The
-    descriptors take minutes and are kept in the cache folder (``BITFOLD_CACHE``, by default
-    ``~/.cache/bitfold``).
+    Looked for in ``cifar10/`` below the folder that ``BITFOLD_DATA`` names and in the cache folder
+    (``BITFOLD_CACHE``, by default ``~/.cache/bitfold``): ``cifar10-jpeg.npz``, a copy as JPEG
+    pictures; the original binary or Python version, as a folder (``cifar-10-batches-bin`` or
+    ``-py``) or as the archive it comes in. Otherwise the binary version is downloaded. Descriptors
+    take a minute or two and are kept in the cache folder. The copy has its pictures in another
+    order than the original, so that the same seed draws other queries.
 
     Parameters
     ----------
@@ -27,33 +50,140 @@ def cifar10(n_queries: int = 1000, seed: int = 0) -> Dataset:
         How many to set aside as queries.
     seed
         Seed of the split.
+    features
+        ``"gist512"``, grey; ``"gist960"``, colour; or ``"pixels"``, 3,072 bytes, colour by pixel.
+    download
+        Whether to download what is missing; ``BITFOLD_OFFLINE=1`` forbids it everywhere.
+    progress
+        Called with (stage, done, total) as the work goes on; None shows a bar on a terminal.
     """
-    (path,) = find("cifar10", ["cifar10-jpeg.npz"])
-    with np.load(path) as archive:
-        data, offsets, labels = archive["data"], archive["offsets"], archive["labels"]
-    return split(_cached_gist(data, offsets), labels, n_queries, seed)
+    _checks.one_of(features, "features", "cifar10", ("gist512", "gist960", "pixels"))
+    found = album(download=download, progress=progress)
+    if features == "pixels":
+        X: NDArray[Any] = found.pictures.reshape(len(found.pictures), -1)
+    else:
+        X = descriptors(found, features, progress)
+    return split(X, found.labels, n_queries, seed, f"CIFAR-10 {features}")
 
 
-def _cached_gist(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[Any]:
-    cache = Path(os.environ.get("BITFOLD_CACHE", Path.home() / ".cache" / "bitfold"))
-    kept = cache / "cifar10-gist.npy"
-    if kept.is_file():
-        return np.asarray(np.load(kept))
-    features = gist(_grey_pictures(data, offsets))
-    cache.mkdir(parents=True, exist_ok=True)
-    unfinished = cache / f"cifar10-gist.{os.getpid()}.tmp.npy"
-    np.save(unfinished, features)
-    unfinished.replace(kept)
-    return features
+def descriptors(found: Album, features: str, progress: Progress | None) -> FloatArray:
+    """Return the GIST of all pictures in their order, mapped into memory from the cache."""
+    describe, width = _DESCRIPTORS[features]
+    name = f"{features}-v{VERSION}-{found.digest}"
+    shape = (len(found.pictures), width)
+    return _kept(name, shape, lambda rows: describe(found.pictures[rows]), progress)
 
 
-def _grey_pictures(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.uint8]:
-    try:
-        from PIL import Image
-    except ImportError:
-        raise ImportError('CIFAR-10 needs Pillow: pip install "bitfold[images]".') from None
-    pictures = np.empty((len(offsets) - 1, 32, 32), np.uint8)
-    for i in range(len(pictures)):
-        with Image.open(io.BytesIO(data[offsets[i] : offsets[i + 1]].tobytes())) as picture:
-            pictures[i] = np.asarray(picture.convert("L"))
-    return pictures
+def cifar10_patches(
+    n_rows: int = 300_000,
+    n_queries: int = 1000,
+    seed: int = 0,
+    *,
+    download: bool = True,
+    progress: Progress | None = None,
+) -> Dataset:
+    """GIST-960-CIFAR: colour GIST of CIFAR-10's pictures and of patches of them.
+
+    A stand-in for GIST1M where that is not at hand; never to be reported as GIST1M. The rows are
+    the pictures and then patches of 24 × 24 pixels, mirrored or not, all of different places, in
+    random order. Queries are of other pictures than the database, so that none has a patch of
+    itself to find. Computed once, block by block, and mapped into memory from the cache folder. A
+    label is the kind of thing in the picture; without labels, as GIST1M has none, the truth is
+    :meth:`Dataset.closest`.
+
+    Parameters
+    ----------
+    n_rows
+        How many rows the database has, at least one a picture.
+    n_queries
+        How many pictures to set aside as queries.
+    seed
+        Seed of the patches, the order and the split.
+    download
+        Whether to download CIFAR-10; ``BITFOLD_OFFLINE=1`` forbids it everywhere.
+    progress
+        Called with (stage, done, total) as the work goes on; None shows a bar on a terminal.
+    """
+    found = album(download=download, progress=progress)
+    views = drawn_views(len(found.pictures), n_rows, n_queries, seed)
+    name = f"patches-{n_rows}-{n_queries}-{seed}-v{VERSION}-{found.digest}"
+    shape = (len(views.picture), 960)
+    X = _kept(name, shape, lambda rows: _describe_views(found.pictures, views, rows), progress)
+    labels = found.labels[views.picture]
+    return Dataset(
+        X[n_queries:], X[:n_queries], labels[n_queries:], labels[:n_queries], "GIST-960-CIFAR"
+    )
+
+
+class Views(NamedTuple):
+    """What each row shows: which picture, and how; 0 is the whole of it, the rest patches."""
+
+    picture: NDArray[np.int64]
+    view: NDArray[np.int64]
+
+
+def drawn_views(n_pictures: int, n_rows: int, n_queries: int, seed: int) -> Views:
+    """Draw the queries, whole pictures; then views of the other pictures, in random order."""
+    _checks.integer(n_queries, "n_queries", "cifar10_patches", low=1, high=n_pictures - 1)
+    left = n_pictures - n_queries
+    most = f"{_N_VIEWS} views of each of {left} pictures"
+    _checks.integer(n_rows, "n_rows", "cifar10_patches", low=left, high=left * _N_VIEWS, why=most)
+    _checks.integer(seed, "seed", "cifar10_patches", low=0)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(n_pictures)
+    patches = rng.choice(left * (_N_VIEWS - 1), n_rows - left, replace=False)
+    numbers = rng.permutation(np.concatenate([np.arange(left), left + patches]))
+    return Views(
+        np.concatenate([order[:n_queries], order[n_queries:][numbers % left]]),
+        np.concatenate([np.zeros(n_queries, np.int64), numbers // left]),
+    )
+
+
+def _describe_views(pictures: Bytes, views: Views, rows: slice) -> FloatArray:
+    picture, view = views.picture[rows], views.view[rows]
+    out = np.empty((len(picture), 960), np.float32)
+    whole = view == 0
+    out[whole] = colour_gist(pictures[picture[whole]])
+    out[~whole] = colour_gist(patches(pictures[picture[~whole]], view[~whole] - 1))
+    return out
+
+
+def patches(pictures: Bytes, numbers: NDArray[np.int64]) -> Bytes:
+    """Cut a patch out of each picture, by its number: the place, then mirrored or not."""
+    mirrored, place = np.divmod(numbers, _N_PLACES)
+    y, x = np.divmod(place, SIDE - _PATCH + 1)
+    steps = np.arange(_PATCH)
+    columns = np.where(mirrored[:, None] == 1, steps[::-1], steps) + x[:, None]
+    each = np.arange(len(pictures))[:, None, None]
+    cut: Bytes = pictures[each, (y[:, None] + steps)[:, :, None], columns[:, None, :]]
+    return cut
+
+
+def _kept(
+    name: str,
+    shape: tuple[int, int],
+    make: Callable[[slice], FloatArray],
+    progress: Progress | None,
+) -> FloatArray:
+    with shown(progress) as report:
+        return _cache.kept_rows(
+            _cache.folder("cifar10") / f"{name}.npy",
+            shape,
+            np.float32,
+            make,
+            step=_ROWS,
+            report=lambda done, total: report("GIST", done, total),
+        )
+
+
+def _grey(pictures: Bytes) -> Bytes:
+    """Lightness by ITU-R 601, in the whole numbers in which Pillow counts."""
+    red, green, blue = np.moveaxis(pictures.astype(np.uint32), 3, 0)
+    grey: Bytes = ((19595 * red + 38470 * green + 7471 * blue + 32768) >> 16).astype(np.uint8)
+    return grey
+
+
+_DESCRIPTORS: dict[str, tuple[Callable[[Bytes], FloatArray], int]] = {
+    "gist512": (lambda pictures: gist(_grey(pictures)), 512),
+    "gist960": (colour_gist, 960),
+}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from sklearn.datasets import load_digits
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from bitfold.datasets._base import Dataset, split
 
@@ -17,5 +20,13 @@ def digits(n_queries: int = 300, seed: int = 0) -> Dataset:
     seed
         Seed of the split.
     """
-    X, y = load_digits(return_X_y=True)
-    return split(X, y, n_queries, seed)
+    images, labels = album()
+    return split(images.reshape(len(images), -1), labels, n_queries, seed, "digits")
+
+
+def album() -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """Return all pictures (1797, 8, 8), values from 0 to 16, and labels."""
+    from sklearn.datasets import load_digits
+
+    bunch = load_digits()
+    return bunch.images, bunch.target

@@ -25,7 +25,7 @@ def data_laplacian(blocks: Iterable[Neighbours], m: int, bandwidth: float) -> Re
     degrees = np.zeros(m)
     products = sparse.csr_array((m, m))
     for block in blocks:
-        shares, sums = _row_weights(block, bandwidth)
+        shares, sums = row_weights(block, bandwidth)
         W_bar = graph.sparse_rows(block.indices, shares, m)
         W = graph.sparse_rows(block.indices, shares * sums, m)
         degrees += W.sum(axis=0)
@@ -34,7 +34,7 @@ def data_laplacian(blocks: Iterable[Neighbours], m: int, bandwidth: float) -> Re
     return (T + T.T) / 2
 
 
-def _row_weights(block: Neighbours, bandwidth: float) -> tuple[RealArray, RealArray]:
+def row_weights(block: Neighbours, bandwidth: float) -> tuple[RealArray, RealArray]:
     """Return the rows of W̄_XB and, as a column, the row sums of W_XB.
 
     Subtracting a row's smallest exponent leaves W̄ as it is and keeps it from 0/0; in W it would

@@ -1,5 +1,5 @@
 """Features: vectors from pictures."""
 
-from bitfold.features.gist import gist
+from bitfold.features.gist import colour_gist, gist
 
-__all__ = ["gist"]
+__all__ = ["colour_gist", "gist"]

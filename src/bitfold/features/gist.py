@@ -1,11 +1,14 @@
-"""GIST: the shape of a scene in 512 numbers (Oliva and Torralba, 2001).
+"""GIST: the shape of a scene in 512 or 960 numbers (Oliva and Torralba, 2001).
 
-A bank of Gabor filters, 4 scales of 8 orientations, is applied in the frequency domain to the
-contrast-normalised grey picture; the magnitude of each response is averaged over 4 × 4 blocks.
+A bank of Gabor filters is applied in the frequency domain to the contrast-normalised picture; the
+magnitude of each response is averaged over 4 × 4 blocks. Two layouts are in use: grey, 4 scales of
+8 orientations, 512 numbers (Sec. 4 of the paper); and colour as in GIST1M, for each of three
+channels 3 scales of 8, 8 and 4 orientations, 960 numbers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -14,12 +17,18 @@ from numpy.typing import NDArray
 from scipy import fft
 
 from bitfold import _checks
-from bitfold._kernels.threads import n_threads
+from bitfold._kernels.threads import map_blocks
 
 FloatArray = NDArray[np.float32]
 
-N_SCALES, N_ORIENTATIONS, N_BLOCKS = 4, 8, 4
-_BATCH = 512
+GREY, COLOUR = (8, 8, 8, 8), (8, 8, 4)
+"""Orientations of each scale, finest first."""
+
+N_BLOCKS = 4
+VERSION = 2
+"""Rises when the numbers change, so that kept descriptors are computed anew."""
+
+_BATCH = 32
 
 
 def gist(images: NDArray[Any]) -> FloatArray:
@@ -28,81 +37,144 @@ def gist(images: NDArray[Any]) -> FloatArray:
     Parameters
     ----------
     images
-        (n, side, side), values from 0 to 255; the side a multiple of 4.
+        (n, side, side), values from 0 to 255; the side a multiple of 4, at least 8.
 
     Returns
     -------
-    (n, 512): filter by filter, the 4 × 4 block means of its response.
+    (n, 512): filter by filter, the 4 × 4 block means of its response, row by row.
+
+    References
+    ----------
+    A. Oliva and A. Torralba, *Modeling the shape of the scene: a holistic representation of the
+    spatial envelope*, IJCV 2001.
     """
+    images = _checked(images, "gist", 3, "grey pictures (n, side, side)")
+    return _in_batches(images, _describe_grey, sum(GREY) * N_BLOCKS**2)
+
+
+def colour_gist(images: NDArray[Any]) -> FloatArray:
+    """Describe square colour pictures as those of GIST1M were.
+
+    Parameters
+    ----------
+    images
+        (n, side, side, 3), values from 0 to 255; the side a multiple of 4, at least 8.
+
+    Returns
+    -------
+    (n, 960): channel by channel and filter by filter, the 4 × 4 block means of its response,
+    column by column.
+
+    References
+    ----------
+    M. Douze, H. Jégou, H. Sandhawalia, L. Amsaleg and C. Schmid, *Evaluation of GIST descriptors
+    for web-scale image search*, CIVR 2009.
+    """
+    images = _checked(images, "colour_gist", 4, "colour pictures (n, side, side, 3)")
+    return _in_batches(images, _describe_colour, 3 * sum(COLOUR) * N_BLOCKS**2)
+
+
+def _checked(images: NDArray[Any], owner: str, ndim: int, demand: str) -> NDArray[Any]:
     images = np.asarray(images)
-    if images.ndim != 3 or images.shape[1] != images.shape[2] or images.shape[1] % N_BLOCKS:
-        demand = "grey pictures (n, side, side), the side a multiple of 4"
-        _checks.refuse("images", "gist", demand, f"shape {images.shape}")
-    out = np.empty((len(images), N_SCALES * N_ORIENTATIONS * N_BLOCKS**2), np.float32)
-    for start in range(0, len(images), _BATCH):
-        normalised = _normalise_contrast(images[start : start + _BATCH].astype(np.float32))
-        out[start : start + _BATCH] = _responses(normalised)
+    side = images.shape[1] if images.ndim == ndim else 0
+    channels = images.shape[3:] in ((), (3,))
+    if side < 8 or side % N_BLOCKS or images.shape[2] != side or not channels:
+        demand = f"{demand}, the side a multiple of 4 and at least 8"
+        _checks.refuse("images", owner, demand, f"shape {images.shape}")
+    if images.dtype.kind != "u" and not ((images >= 0) & (images < np.inf)).all():
+        _checks.refuse("images", owner, "of finite values of at least 0", "others")
+    return images
+
+
+def _in_batches(
+    images: NDArray[Any], describe: Callable[[FloatArray], FloatArray], width: int
+) -> FloatArray:
+    """Describe a few pictures at a time, which stay in a core's cache, on all cores."""
+    out = np.empty((len(images), width), np.float32)
+
+    def fill(start: int) -> None:
+        batch = images[start : start + _BATCH].astype(np.float32)
+        out[start : start + len(batch)] = describe(batch)
+
+    for _ in map_blocks(fill, range(0, len(images), _BATCH)):
+        pass
     return out
 
 
+def _describe_grey(images: FloatArray) -> FloatArray:
+    side = images.shape[1]
+    # Mirrored at its edges, a picture does not meet its own other side there.
+    extended = _pad(_normalise_contrast(images[:, None]), side // 2)
+    return _responses(extended, GREY, side).reshape(len(images), -1)
+
+
+def _describe_colour(images: FloatArray) -> FloatArray:
+    normalised = _normalise_contrast(np.moveaxis(images, 3, 1))
+    means = _responses(normalised, COLOUR, images.shape[1])
+    return means.swapaxes(-1, -2).reshape(len(images), -1)
+
+
 def _normalise_contrast(images: FloatArray) -> FloatArray:
-    """Whiten the spectrum and divide by the local contrast."""
+    """Whiten the spectrum and divide by the local contrast, which all channels share."""
     pad = 5
     padded = _pad(np.log1p(images), pad)
-    low_pass = _low_pass(padded.shape[1])
+    low_pass = _low_pass(padded.shape[-1])
     detail = padded - _filtered(padded, low_pass)
-    contrast = np.sqrt(np.abs(_filtered(detail * detail, low_pass)))
+    lightness = detail.mean(axis=1, keepdims=True)
+    contrast = np.sqrt(np.abs(_filtered(lightness * lightness, low_pass)))
     normalised: FloatArray = np.divide(detail, contrast + np.float32(0.2), dtype=np.float32)
-    return normalised[:, pad:-pad, pad:-pad]
+    return normalised[..., pad:-pad, pad:-pad]
 
 
-def _responses(images: FloatArray) -> FloatArray:
-    """Block means of the magnitude of every filter's response."""
-    side = images.shape[1]
-    pad = side // 2
-    spectrum = fft.fft2(_pad(images, pad), workers=n_threads())
-    blocks = side // N_BLOCKS
-    out = []
-    for transfer in gabor_bank(side + 2 * pad):
-        response = np.abs(fft.ifft2(spectrum * transfer, workers=n_threads(), overwrite_x=True))
-        inner = response[:, pad:-pad, pad:-pad]
-        cells = inner.reshape(len(images), N_BLOCKS, blocks, N_BLOCKS, blocks)
-        out.append(cells.mean(axis=(2, 4)).reshape(len(images), -1))
-    return np.concatenate(out, axis=1).astype(np.float32)
+def _responses(images: FloatArray, orientations: tuple[int, ...], side: int) -> FloatArray:
+    """Block means of the magnitude of every filter's response in the middle of each picture."""
+    extended = images.shape[-1]
+    first = (extended - side) // 2
+    middle = slice(first, first + side)
+    spectrum = fft.fft2(images)
+    bank = gabor_bank(extended, orientations)
+    out = np.empty((*images.shape[:2], len(bank), N_BLOCKS, N_BLOCKS), np.float32)
+    averaging = np.repeat(np.eye(N_BLOCKS, dtype=np.float32), side // N_BLOCKS, axis=1)
+    averaging *= np.float32(N_BLOCKS / side)
+    for i, transfer in enumerate(bank):
+        # Only the rows of the middle go through the second half of the transform.
+        halfway = fft.ifft(spectrum * transfer, axis=-2, overwrite_x=True)[..., middle, :]
+        response = np.abs(fft.ifft(halfway, axis=-1)[..., middle])
+        out[:, :, i] = averaging @ (response @ averaging.T)
+    return out
 
 
 @cache
-def gabor_bank(side: int) -> list[FloatArray]:
+def gabor_bank(side: int, orientations: tuple[int, ...] = GREY) -> list[FloatArray]:
     """Transfer functions of the filters: rings of frequency cut into sectors of orientation."""
     frequency = fft.fftfreq(side, 1 / side)
     radius = np.hypot(frequency[:, None], frequency[None, :]) / side
     angle = np.arctan2(frequency[:, None], frequency[None, :])
     bank = []
-    for scale in range(N_SCALES):
+    for scale, n_sectors in enumerate(orientations):
         ring = -3.5 * (radius / (0.3 / 1.85**scale) - 1) ** 2
-        for orientation in range(N_ORIENTATIONS):
-            turned = angle + np.pi / N_ORIENTATIONS * orientation
+        width = 2 * np.pi * 16 * n_sectors**2 / 32**2
+        for sector in range(n_sectors):
+            turned = angle + np.pi / n_sectors * sector
             turned = (turned + np.pi) % (2 * np.pi) - np.pi
-            width = 2 * np.pi * 16 * N_ORIENTATIONS**2 / 32**2
             bank.append(np.exp(ring - width * turned**2).astype(np.float32))
     return bank
 
 
 @cache
 def _low_pass(side: int) -> FloatArray:
-    """Gaussian of 4 cycles a picture at half height."""
+    """Gaussian of 4 cycles a picture at half height, for the non-negative frequencies of rows."""
     frequency = fft.fftfreq(side, 1 / side)
     width = 16 / np.log(2)
-    radius = frequency[:, None] ** 2 + frequency[None, :] ** 2
+    radius = frequency[:, None] ** 2 + fft.rfftfreq(side, 1 / side) ** 2
     gaussian: FloatArray = np.exp(-radius / width).astype(np.float32)
     return gaussian
 
 
 def _filtered(images: FloatArray, transfer: FloatArray) -> FloatArray:
-    spectrum = fft.fft2(images, workers=n_threads())
-    real: FloatArray = fft.ifft2(spectrum * transfer, workers=n_threads()).real
+    real: FloatArray = fft.irfft2(fft.rfft2(images) * transfer, s=images.shape[-2:])
     return real
 
 
 def _pad(images: FloatArray, by: int) -> FloatArray:
-    return np.pad(images, ((0, 0), (by, by), (by, by)), mode="symmetric")
+    return np.pad(images, ((0, 0), (0, 0), (by, by), (by, by)), mode="symmetric")

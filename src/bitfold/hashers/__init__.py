@@ -3,12 +3,50 @@
 from bitfold import persistence as _persistence
 from bitfold.hashers import _files
 from bitfold.hashers._base import Hasher
+from bitfold.hashers.agh import AGH
+from bitfold.hashers.bre import BRE
+from bitfold.hashers.ccaitq import CCAITQ
 from bitfold.hashers.imh import IMH, SupervisedIMH
 from bitfold.hashers.itq import ITQ
+from bitfold.hashers.klsh import KLSH
+from bitfold.hashers.ksh import KSH
+from bitfold.hashers.ldahash import LDAHash
+from bitfold.hashers.llh import LLH
 from bitfold.hashers.lsh import LSH
+from bitfold.hashers.mdsh import MDSH
 from bitfold.hashers.pcah import PCAH
+from bitfold.hashers.pstable import PStableLSH
+from bitfold.hashers.rmmh import RMMH
+from bitfold.hashers.sh import SH
+from bitfold.hashers.sklsh import SKLSH
+from bitfold.hashers.sph import SpH
+from bitfold.hashers.ssh import SSH
+from bitfold.hashers.sth import STH
 
-__all__ = ["IMH", "ITQ", "LSH", "PCAH", "Hasher", "SupervisedIMH", "load"]
+__all__ = [
+    "AGH",
+    "BRE",
+    "CCAITQ",
+    "IMH",
+    "ITQ",
+    "KLSH",
+    "KSH",
+    "LLH",
+    "LSH",
+    "MDSH",
+    "PCAH",
+    "RMMH",
+    "SH",
+    "SKLSH",
+    "SSH",
+    "STH",
+    "Hasher",
+    "LDAHash",
+    "PStableLSH",
+    "SpH",
+    "SupervisedIMH",
+    "load",
+]
 
 
 def load(path: _persistence.PathLike, *, mmap: bool = False) -> Hasher:

@@ -75,6 +75,14 @@ class InductiveHasher(Hasher):
 
     def _settle_base(self, points: FloatArray, sample: FloatArray) -> None:
         """Fix the base set, how many of it carry a point, and the bandwidth."""
+        self._settle_points(points)
+        if self.bandwidth is None:
+            self.bandwidth_ = learn_bandwidth(self._base.neighbours(sample))
+        else:
+            self.bandwidth_ = _checks.squarable(self.bandwidth, "bandwidth", type(self).__name__)
+
+    def _settle_points(self, points: FloatArray) -> None:
+        """Fix the base set and how many of it carry a point."""
         owner = type(self).__name__
         if len(points) < 2:
             _checks.refuse("base", owner, "at least 2 distinct points", len(points))
@@ -84,12 +92,8 @@ class InductiveHasher(Hasher):
             warnings.warn(
                 f"k={self.k} nearest base points were asked for, but the base set has only "
                 f"{len(points)}; all of them carry every point.",
-                stacklevel=4,
+                stacklevel=5,
             )
-        if self.bandwidth is None:
-            self.bandwidth_ = learn_bandwidth(self._base.neighbours(sample))
-        else:
-            self.bandwidth_ = _checks.squarable(self.bandwidth, "bandwidth", owner)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,13 @@ from bitfold._kernels.threads import scratch
 from bitfold.hashers._base import Hasher
 
 FloatArray = NDArray[np.float32]
+
+
+class CentredKernel(NamedTuple):
+    """Kernels of rows (rows, anchors) about their mean, and the mean."""
+
+    values: NDArray[np.float64]
+    mean: NDArray[np.float64]
 
 
 class KernelHasher(Hasher):
@@ -99,3 +106,26 @@ def learn_bandwidth(rows: FloatArray, anchors: FloatArray) -> float:
     products.sq_distances(rows, anchors, sq)
     sigma = float(np.sqrt(sq.mean(dtype=np.float64)))
     return sigma if sigma > 0 else 1.0
+
+
+def bandwidth_for(asked: float | None, rows: FloatArray, anchors: FloatArray, owner: str) -> float:
+    """Check the σ that was asked for; None learns it."""
+    if asked is None:
+        return learn_bandwidth(rows, anchors)
+    return _checks.squarable(asked, "bandwidth", owner)
+
+
+_LEVEL = 1e-6
+"""Differences of kernels up to this are float32's rounding."""
+
+
+def centred_kernel(K: FloatArray, owner: str) -> CentredKernel:
+    """Take the mean off each anchor's kernels, one a column; refuse those that tell no rows apart.
+
+    That is what is left of data whose rows are all the same.
+    """
+    mean = K.mean(axis=0, dtype=np.float64)
+    centred = K - mean
+    if np.abs(centred).max() <= _LEVEL:
+        _checks.refuse("X", owner, "rows that differ under the kernel", "rows that are all alike")
+    return CentredKernel(centred, mean)

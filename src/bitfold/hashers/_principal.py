@@ -14,6 +14,8 @@ from bitfold.embedding.spectral import largest
 
 FloatArray = NDArray[np.float32]
 RealArray = NDArray[np.float64]
+Indices = NDArray[np.int64]
+"""Row numbers, rising."""
 
 _BLOCK_BYTES = 16 << 20
 """Longer blocks than elsewhere: each adds a whole square matrix."""
@@ -38,13 +40,17 @@ def n_bits_within_features(n_bits: int | None, rows: Rows) -> int:
     return _checks.integer(n_bits, "n_bits", rows.owner, low=1, high=d, why=f"n_features={d}")
 
 
-def covariance(rows: Rows) -> RealArray:
-    """Covariance of the features, by one pass over the rows."""
+def covariance(rows: Rows, among: Indices | None = None) -> RealArray:
+    """Covariance of the features, by one pass over the rows; of some if ``among`` names them."""
     d = rows.n_features
     step = int(np.clip(_BLOCK_BYTES // (4 * d), 64, 4096))
 
     def of_block(start: int) -> tuple[FloatArray, RealArray]:
         values = rows.block(start, min(start + step, len(rows)))
+        if among is not None:
+            first, last = np.searchsorted(among, (start, start + step))
+            if last - first < len(values):
+                values = values[among[first:last] - start]
         return values.T @ values, values.sum(axis=0, dtype=np.float64)
 
     squares, total = np.zeros((d, d)), np.zeros(d)
@@ -52,8 +58,9 @@ def covariance(rows: Rows) -> RealArray:
         squares += square
         total += part
     # The centre is the mean rounded to float32, which for data far from the origin is not quite it.
-    mean = total / len(rows)
-    squares /= len(rows)
+    n = len(rows) if among is None else len(among)
+    mean = total / n
+    squares /= n
     squares -= np.outer(mean, mean)
     return squares
 
@@ -65,15 +72,23 @@ def principal_directions(rows: Rows, n: int) -> Principal:
 
 
 def along(
-    rows: Rows, directions: RealArray | FloatArray, at_most: int, rng: np.random.Generator
+    rows: Rows,
+    directions: RealArray | FloatArray,
+    at_most: int,
+    rng: np.random.Generator,
+    among: Indices | None = None,
 ) -> FloatArray:
     """Return a sample's coordinates along the directions; all rows when there are no more.
 
-    The rows are read block by block, so that only the coordinates are held whole.
+    The rows are read block by block, so that only the coordinates are held whole. The sample is
+    of all rows, or of those that ``among`` names.
     """
     W = np.ascontiguousarray(directions.T, np.float32)
-    n = min(len(rows), at_most)
-    chosen = None if n == len(rows) else np.sort(rng.choice(len(rows), n, replace=False))
+    n_all = len(rows) if among is None else len(among)
+    n = min(n_all, at_most)
+    chosen = None if n == n_all else np.sort(rng.choice(n_all, n, replace=False))
+    if among is not None and len(among) < len(rows):
+        chosen = among if chosen is None else among[chosen]
     step = int(np.clip(_BLOCK_BYTES // (4 * rows.n_features), 64, 4096))
 
     def of_block(start: int) -> FloatArray:

@@ -170,6 +170,10 @@ class SupervisedIMH(SupervisedMixin, _Inductive):
     k, bandwidth, rotation, random_state
         As in :class:`IMH`.
 
+    References
+    ----------
+    Shen et al., *Hashing on Nonlinear Manifolds*, IEEE TIP 2015, Sec. 6.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits

@@ -21,6 +21,10 @@ SAMPLE = 1 << 16
 class ITQ(LinearHasher):
     """The signs along principal directions after a learned rotation.
 
+    A rotation changes no distance, but it can spread the variance evenly over the bits and turn
+    clusters to the corners of the cube, where their signs lose little. It is learned by taking
+    signs and fitting the rotation to them in turns.
+
     Parameters
     ----------
     n_bits

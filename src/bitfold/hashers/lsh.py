@@ -23,6 +23,9 @@ def random_directions(
 class LSH(LinearHasher):
     """Random hyperplanes: nothing is learned but the mean.
 
+    Two vectors fall on different sides of a random hyperplane as often as the angle between them
+    is of π; so Hamming distance estimates the angle, the better the more bits there are.
+
     Parameters
     ----------
     n_bits

@@ -15,6 +15,9 @@ from bitfold.hashers._principal import n_bits_within_features, principal_directi
 class PCAH(LinearHasher):
     """The sign along each of the leading principal directions.
 
+    The directions in which the data vary most carry most, each cut at the mean. Every bit counts
+    alike, though later directions tell less and less: longer codes are often worse.
+
     Parameters
     ----------
     n_bits

@@ -1,0 +1,102 @@
+"""The methods that are compared, by the names the paper gives them, with its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from bitfold import hashers as h
+from bitfold.hashers._strategies import BASES
+
+Make = Callable[..., h.Hasher]
+
+
+class Method(NamedTuple):
+    """A method: how to make its hasher for a code length, and whether it learns from labels."""
+
+    make: Make
+    uses_labels: bool = False
+
+
+def _imh(embedding: str, rotation: str | None) -> Make:
+    def make(n_bits: int, *, m: int = 400, base: str = "kmeans", k: int = 5) -> h.Hasher:
+        return h.IMH(n_bits, base=BASES[base](m), embedding=embedding, rotation=rotation, k=k)
+
+    return make
+
+
+def _imhs(rotation: str | None) -> Make:
+    def make(n_bits: int, *, m: int = 1000) -> h.Hasher:
+        return h.SupervisedIMH(n_bits, base=BASES["kmeans"](m), rotation=rotation)
+
+    return make
+
+
+def _agh(layers: int) -> Make:
+    def make(n_bits: int, *, m: int = 400, base: str = "kmeans", k: int = 5) -> h.Hasher:
+        return h.AGH(n_bits, layers=layers, base=BASES[base](m), k=k)
+
+    return make
+
+
+EMBEDDINGS = {
+    "tSNE": "tsne",
+    "SNE": "sne",
+    "EE": "ee",
+    "LE": "le",
+    "LE_B": "le_b",
+    "LLE": "lle",
+    "Isomap": "isomap",
+    "DM": "dm",
+    "PCA": "pca",
+}
+"""The paper's names of the embeddings, and ours."""
+
+METHODS: dict[str, Method] = {
+    **{f"IMH-{name}": Method(_imh(ours, None)) for name, ours in EMBEDDINGS.items()},
+    **{f"IMH-{name}-ITQ": Method(_imh(EMBEDDINGS[name], "itq")) for name in ("tSNE", "LE")},
+    "AGH": Method(_agh(1)),
+    "AGH-2": Method(_agh(2)),
+    "LLH": Method(h.LLH),
+    "STH": Method(h.STH),
+    "SH": Method(h.SH),
+    "MDSH": Method(h.MDSH),
+    "ITQ": Method(h.ITQ),
+    "PCAH": Method(h.PCAH),
+    "SpH": Method(h.SpH),
+    "BRE": Method(h.BRE),
+    "KLSH": Method(h.KLSH),
+    "RMMH": Method(h.RMMH),
+    "SKLSH": Method(h.SKLSH),
+    "PStableLSH": Method(h.PStableLSH),
+    "LSH": Method(h.LSH),
+    "IMHs": Method(_imhs(None), uses_labels=True),
+    "IMHs-ITQ": Method(_imhs("itq"), uses_labels=True),
+    "KSH": Method(h.KSH, uses_labels=True),
+    "CCA-ITQ": Method(h.CCAITQ, uses_labels=True),
+    "SSH": Method(h.SSH, uses_labels=True),
+    "LDAHash": Method(h.LDAHash, uses_labels=True),
+}
+
+SCAN = "ℓ2 scan"
+"""The exact scan of the vectors themselves, where it stands among the methods."""
+
+PAPER = ["IMH-tSNE", "IMH-LE", "AGH", "STH", "SH", "PCAH", "ITQ", "SpH", "BRE"]
+"""The nine of the paper's comparisons (Sec. 4)."""
+
+UNSUPERVISED = [name for name, method in METHODS.items() if not method.uses_labels]
+
+COMPARED = [
+    name
+    for name in METHODS
+    if name not in {f"IMH-{e}" for e in ("SNE", "EE", "LLE", "Isomap", "DM", "PCA")}
+]
+"""One of each kind: of the embeddings only those that the paper takes to its comparisons."""
+
+
+def make(name: str, n_bits: int, seed: int, options: dict[str, Any]) -> h.Hasher:
+    """Make the hasher of a case."""
+    hasher = METHODS[name].make(n_bits, **options)
+    if "random_state" in hasher.get_params():
+        hasher.set_params(random_state=seed)
+    return hasher

@@ -1,0 +1,105 @@
+"""Results that are looked at: what was retrieved, and the embedding in the plane."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from bitfold import datasets
+from bitfold.base_set import RandomBase
+from bitfold.datasets import Dataset
+from bitfold.experiments.records import Case
+from bitfold.experiments.retrieval import Report, Result, code
+from bitfold.hashers import IMH, LSH
+from bitfold.search import HammingIndex
+
+Bytes = NDArray[np.uint8]
+
+SHOWN = 10
+"""Retrieved items that are shown of each query."""
+
+N_DIGITS = 300
+"""Samples of the paper's first figure of results."""
+
+
+def plane(case: Case, data: Dataset, report: Report | None = None) -> Result:
+    """Embed the base set and, by induction, all the data in two dimensions (Fig. 4)."""
+    hasher = code(case, data, report).hasher
+    assert isinstance(hasher, IMH)
+    points = hasher.embed(data.database)
+    base = hasher.base_embedding_
+    low, high = base.min(axis=0), base.max(axis=0)
+    return {
+        "base": pack(_quantised(base, low, high)),
+        "points": pack(_quantised(points, low, high)),
+        "labels": pack(np.asarray(data.labels, np.uint8)),
+    }
+
+
+def retrieved(case: Case, data: Dataset, report: Report | None = None) -> Result:
+    """Find the first items for one query of each class; keep them and their pictures."""
+    coded = code(case, data, report)
+    queries = first_of_each_class(np.asarray(data.query_labels))
+    index = HammingIndex(coded.database.n_bits)
+    index.add(coded.database)
+    found = index.search(coded.queries[queries], SHOWN).ids
+    shown = datasets.pictures(case.data, case.queries)
+    tiles = np.concatenate([shown.queries[queries][:, None], shown.database[found]], axis=1)
+    relevant = np.asarray(data.labels)[found] == np.asarray(data.query_labels)[queries, None]
+    return {"ids": found.tolist(), "relevant": relevant.tolist(), "tiles": pack(tiles)}
+
+
+def digits(case: Case, data: Dataset, report: Report | None = None) -> Result:
+    """Retrieve among 300 digits by four distances (Fig. 2)."""
+    chosen = np.random.default_rng(case.seed).choice(len(data.database), N_DIGITS, replace=False)
+    X, y = data.database[np.sort(chosen)], np.asarray(data.labels)[np.sort(chosen)]
+    queries = first_of_each_class(y)[[1, 3, 4, 8]]
+    hasher = IMH(48, base=RandomBase(N_DIGITS), rotation=None, random_state=case.seed).fit(X)
+    lsh = LSH(128, random_state=case.seed).fit(X)
+    ways = {
+        "ℓ2, 784-D": cdist(X[queries], X),
+        "LSH, 128 bits": _hamming(lsh.transform(X), queries),
+        "ℓ2 on t-SNE, 48-D": cdist(hasher.embed(X)[queries], hasher.embed(X)),
+        "Hamming, 48 bits": _hamming(hasher.transform(X), queries),
+    }
+    results: dict[str, Any] = {}
+    for name, distances in ways.items():
+        distances[np.arange(len(queries)), queries] = -1  # a query comes first itself
+        ids = np.argsort(distances, axis=1, kind="stable")[:, : SHOWN + 1]
+        results[name] = {
+            "tiles": pack(X[ids].reshape(*ids.shape, 28, 28).astype(np.uint8)),
+            "relevant": (y[ids[:, 1:]] == y[queries, None]).tolist(),
+        }
+    return results
+
+
+def first_of_each_class(labels: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the first row of each class, in the order of the classes."""
+    return np.unique(labels, return_index=True)[1]
+
+
+def pack(array: NDArray[Any]) -> dict[str, Any]:
+    """Write a small array as JSON can hold it."""
+    data = base64.b64encode(zlib.compress(np.ascontiguousarray(array).tobytes(), 9)).decode()
+    return {"dtype": array.dtype.str, "shape": list(array.shape), "data": data}
+
+
+def unpack(packed: dict[str, Any]) -> NDArray[Any]:
+    """Read what :func:`pack` wrote."""
+    content = zlib.decompress(base64.b64decode(packed["data"]))
+    return np.frombuffer(content, packed["dtype"]).reshape(packed["shape"])
+
+
+def _quantised(points: NDArray[Any], low: NDArray[Any], high: NDArray[Any]) -> NDArray[np.uint16]:
+    """Round to a thousandth of the picture, which no eye will see."""
+    places = np.clip(1000 * (points - low) / (high - low) + 100, 0, 1200)
+    return np.asarray(places, np.uint16)
+
+
+def _hamming(bits: Bytes, queries: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.asarray((bits[queries, None] != bits).sum(axis=2), np.float64)

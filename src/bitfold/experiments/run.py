@@ -1,0 +1,52 @@
+"""Running cases: what has a record is not run again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+
+from bitfold.datasets import Dataset
+from bitfold.experiments.classification import classification
+from bitfold.experiments.pictures import digits, plane, retrieved
+from bitfold.experiments.records import Case, Record, Records
+from bitfold.experiments.retrieval import Report, Result, curves, retrieval, scan
+
+MEASURES: dict[str, Callable[[Case, Dataset, Report | None], Result]] = {
+    "retrieval": retrieval,
+    "curves": curves,
+    "scan": scan,
+    "classification": classification,
+    "plane": plane,
+    "retrieved": retrieved,
+    "digits": digits,
+}
+"""What can be measured of a case."""
+
+Load = Callable[[Case], Dataset]
+Showing = Callable[[Case], AbstractContextManager[Report]]
+"""Shows a case at work; yields what its progress is told to."""
+
+
+def run(cases: Iterable[Case], records: Records, load: Load, showing: Showing) -> list[Record]:
+    """Run the cases that have no record yet; return the records of all.
+
+    A method that cannot be asked for such codes leaves ``{"refused": its sentence}``.
+    """
+    done = []
+    for case in cases:
+        if case not in records:
+            data = load(case)
+            with showing(case) as report:
+                records.add(case, _measured(case, data, report))
+        done.append(records[case])
+    return done
+
+
+def _measured(case: Case, data: Dataset, report: Report) -> Result:
+    try:
+        return MEASURES[case.measure](case, data, report)
+    except ValueError as error:
+        # A limit of the method is a result; anything else is an error.
+        if not str(error).startswith("n_bits of "):
+            raise
+        return {"refused": str(error)}

@@ -1,0 +1,116 @@
+"""Kernelised locality-sensitive hashing: random hyperplanes in the kernel's own space."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+
+from bitfold import _checks
+from bitfold._kernels.threads import serial_blas
+from bitfold._rows import Rows
+from bitfold.hashers._base import Progress
+from bitfold.hashers._kernel import KernelHasher, bandwidth_for, centred_kernel, kernel
+
+RealArray = NDArray[np.float64]
+
+_NULL = 1e-6
+"""Eigenvalues below this part of the largest are rounding: kernels are float32."""
+
+
+def inverse_root(K: RealArray) -> RealArray:
+    """K^(-1/2) of a symmetric matrix without negative eigenvalues, zero where K is."""
+    values, vectors = eigh(K)
+    kept = values > _NULL * values[-1]
+    left = vectors[:, kept]
+    root: RealArray = (left / np.sqrt(values[kept])) @ left.T
+    return root
+
+
+def subsets(n_bits: int, n: int, size: int, rng: np.random.Generator) -> RealArray:
+    """Draw the indicators e_S of random subsets of n things, one a row."""
+    chosen = np.zeros((n_bits, n))
+    for row in chosen:
+        row[rng.choice(n, size, replace=False)] = 1
+    return chosen
+
+
+def random_coefficients(K: RealArray, chosen: RealArray) -> RealArray:
+    """Return w = K^(-1/2) e_S, one row a subset: a sum of anchors, whitened in the kernel's space.
+
+    By the central limit theorem the sum is about Gaussian, so that the hyperplane is random.
+
+    Parameters
+    ----------
+    K
+        Kernels between the anchors, centred both ways.
+    chosen
+        Indicators of the subsets, one a row.
+    """
+    coefficients: RealArray = chosen @ inverse_root(K)
+    return coefficients
+
+
+class KLSH(KernelHasher):
+    """Kernelised locality-sensitive hashing.
+
+    Random hyperplanes in the space of the kernel. Their normals are sums of a few anchors,
+    whitened: about Gaussian, and known by kernels alone.
+
+    Parameters
+    ----------
+    n_bits
+        Length of the codes.
+    n_anchors
+        Random rows that the kernel is taken to; all rows when there are less.
+    subset
+        Anchors that are summed for a bit; half of them when there are less than twice as many.
+    bandwidth
+        σ of the kernel exp(-d²/2σ²); None learns it.
+    random_state
+        Seed or generator.
+
+    References
+    ----------
+    Kulis and Grauman, *Kernelized locality-sensitive hashing for scalable image search*, ICCV 2009.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X = load_digits().data
+    >>> KLSH(n_bits=32, random_state=0).fit(X).encode(X)
+    Codes(1797 x 32 bits)
+    """
+
+    def __init__(
+        self,
+        n_bits: int = 64,
+        *,
+        n_anchors: int = 300,
+        subset: int = 30,
+        bandwidth: float | None = None,
+        random_state: _checks.Seed = None,
+    ) -> None:
+        self.n_bits = n_bits
+        self.n_anchors = n_anchors
+        self.subset = subset
+        self.bandwidth = bandwidth
+        self.random_state = random_state
+
+    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+        owner = rows.owner
+        n_bits = _checks.integer(self.n_bits, "n_bits", owner, low=1)
+        n_anchors = _checks.integer(self.n_anchors, "n_anchors", owner, low=2)
+        subset = _checks.integer(self.subset, "subset", owner, low=1)
+        for_anchors, for_subsets = _checks.generators(self.random_state, 2)
+        anchors = rows.sample(n_anchors, for_anchors)
+        sigma = bandwidth_for(self.bandwidth, anchors, anchors, owner)
+        K, mean = centred_kernel(kernel(anchors, anchors, sigma), owner)
+        # All of them would sum to the centre, which is no direction.
+        chosen = subsets(n_bits, len(K), min(subset, len(K) // 2), for_subsets)
+        with serial_blas():
+            A = random_coefficients(K - K.mean(axis=1, keepdims=True), chosen)
+        # A sums to zero, as centred kernels know no constant: the other half of centring is done.
+        self._settle(anchors, sigma, A, A @ mean)

@@ -1,0 +1,218 @@
+"""Locally linear hashing: codes that rebuild each other as the points do."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from bitfold import _checks
+from bitfold._kernels import products
+from bitfold._kernels.locally_linear import sparse_weights, weighted_sum
+from bitfold._kernels.threads import serial_blas
+from bitfold._rows import Rows
+from bitfold.base_set import BaseStrategy, KMeansBase
+from bitfold.binarize import OnStep, itq
+from bitfold.embedding import graph, spectral
+from bitfold.hashers._base import Hasher, Progress
+from bitfold.hashers._inductive import InductiveHasher
+from bitfold.hashers._principal import DEFAULT_BITS
+from bitfold.hashers._strategies import base_strategy
+from bitfold.induction import BaseSet
+
+FloatArray = NDArray[np.float32]
+RealArray = NDArray[np.float64]
+
+
+class Carrier(NamedTuple):
+    """The base set, ready to be searched, and the squared distances within it."""
+
+    base: BaseSet
+    apart: FloatArray
+
+
+class Joint(NamedTuple):
+    """The embedding, turned towards its signs, and the objective before each step to it."""
+
+    embedding: RealArray
+    losses: list[float]
+
+
+def sq_distances(points: FloatArray) -> FloatArray:
+    """Return |b_i - b_j|² of all pairs."""
+    apart = np.empty((len(points), len(points)), np.float32)
+    products.sq_distances(points, points, apart)
+    return apart
+
+
+def rebuilding_error(points: FloatArray, apart: FloatArray, k: int, penalty: float) -> RealArray:
+    """Return M = (I - W)ᵀ(I - W), W rebuilding each point from its k nearest others."""
+    near = graph.nearest(points, k).indices.astype(np.int32)
+    weights = np.empty(near.shape, np.float32)
+    distances = np.take_along_axis(apart, near, axis=1).astype(np.float64)
+    sparse_weights(near, distances, apart, penalty, weights)
+    W = graph.sparse_rows(near, weights.astype(np.float64), len(points))
+    residual = sparse.eye_array(len(points), format="csr") - W
+    M: RealArray = (residual.T @ residual).toarray()
+    return M
+
+
+def signs(Z: RealArray) -> RealArray:
+    """Return 1 above zero and -1 elsewhere."""
+    return np.where(Z > 0, 1.0, -1.0)
+
+
+def frame(target: RealArray) -> RealArray:
+    """Return the Z closest to the target, of those with ZᵀZ = mI and Zᵀ1 = 0."""
+    left, _, right = np.linalg.svd(target - target.mean(axis=0), full_matrices=False)
+    Z: RealArray = np.sqrt(len(target)) * left @ right
+    return Z
+
+
+def joint_embedding(
+    M: RealArray,
+    n_bits: int,
+    eta: float,
+    n_iter: int,
+    rng: np.random.Generator,
+    on_step: OnStep | None = None,
+) -> Joint:
+    """Minimise tr(ZᵀMZ) + η |B - ZR|² over Z, the rotation R and the signs B, in turn.
+
+    Z keeps ZᵀZ = mI and Zᵀ1 = 0. As neither that nor the first term feels a rotation, ZR is sought
+    at once and called Z. It starts as LLE's embedding, rotated by iterative quantisation. No step
+    raises the objective: for Z the first term is replaced by its linear bound from above, which
+    touches it where Z is.
+    """
+    bound = float(spectral.largest(M, 1).values[0])
+    Z = spectral.smoothest(M, n_bits)
+    Z = Z @ itq(Z.astype(np.float32), rng).matrix
+    losses = []
+    for step in range(n_iter):
+        B = signs(Z)
+        MZ = M @ Z
+        losses.append(float(np.sum(Z * MZ) + eta * np.square(B - Z).sum()))
+        Z = frame(bound * Z - MZ + eta * B)
+        if on_step:
+            on_step(step + 1, n_iter)
+    return Joint(Z, losses)
+
+
+class LLH(InductiveHasher):
+    """Locally linear hashing: a point's code is rebuilt from its neighbours' as the point is.
+
+    Each point is written as a combination of a few near ones, by weights that sum to one, may be
+    negative and cost more the farther they reach. An embedding is sought that the same weights
+    rebuild and that lies close to its signs. To bound what is held, the points that are embedded
+    are a base set and not all the training data; any other point is carried by its weights over
+    the nearest of them, as the paper's are over all training points.
+
+    Parameters
+    ----------
+    n_bits
+        Length of the codes, at most the number of base points less one; None is 64, or as many as
+        there are.
+    base
+        How to choose the points that are embedded: a strategy, or "kmeans", "kmedians", "random".
+        None is ``KMeansBase(1000)``.
+    k
+        Nearest points that a point may be rebuilt from.
+    sparsity
+        λ, the price of weights against the error of rebuilding relative to the mean squared
+        distance of the neighbours. More of it leaves fewer and nearer ones.
+    eta
+        η, the weight of closeness to signs against rebuilding in the embedding.
+    n_iter
+        Rounds of embedding and signs.
+    random_state
+        Seed or generator.
+
+    Attributes
+    ----------
+    bit_embedding_
+        What the weights combine, one row a base point.
+
+    References
+    ----------
+    Irie, Li, Wu and Chang, *Locally linear hashing for extracting non-linear manifolds*, CVPR 2014.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X = load_digits().data
+    >>> LLH(n_bits=32, base=KMeansBase(200), random_state=0).fit(X).encode(X)
+    Codes(1797 x 32 bits)
+    """
+
+    _scalars: ClassVar[dict[str, type]] = {**Hasher._scalars, "k_": int, "sparsity_": float}
+
+    sparsity_: float
+
+    def __init__(
+        self,
+        n_bits: int | None = None,
+        *,
+        base: BaseStrategy | str | None = None,
+        k: int = 10,
+        sparsity: float = 0.1,
+        eta: float = 0.1,
+        n_iter: int = 50,
+        random_state: _checks.Seed = None,
+    ) -> None:
+        self.n_bits = n_bits
+        self.base = base
+        self.k = k
+        self.sparsity = sparsity
+        self.eta = eta
+        self.n_iter = n_iter
+        self.random_state = random_state
+
+    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+        owner = type(self).__name__
+        if self.n_bits is not None:
+            _checks.integer(self.n_bits, "n_bits", owner, low=1)
+        self.sparsity_ = _checks.positive(self.sparsity, "sparsity", owner)
+        eta = _checks.positive(self.eta, "eta", owner)
+        n_iter = _checks.integer(self.n_iter, "n_iter", owner, low=0)
+        base = base_strategy(self.base, owner, KMeansBase(1000))
+        for_base, for_rotation = _checks.generators(self.random_state, 2)
+        points = base.choose(rows, rng=for_base, on_step=partial(progress, "base set"))
+        self._settle_points(points)
+        self.n_bits_ = self._length(len(points) - 1)
+        M = rebuilding_error(self.base_set_, self._carrier.apart, self.k_, self.sparsity_)
+        progress("weights", 1, 1)
+        on_step = partial(progress, "embedding")
+        # Not on all cores: sums rounded in another order would lead elsewhere in the end.
+        with serial_blas():
+            Z = joint_embedding(M, self.n_bits_, eta, n_iter, for_rotation, on_step).embedding
+        self.bit_embedding_ = np.ascontiguousarray(Z, np.float32)
+
+    def _length(self, most: int) -> int:
+        n_bits = min(DEFAULT_BITS, most) if self.n_bits is None else self.n_bits
+        why = f"base points - 1 = {most}"
+        return _checks.integer(n_bits, "n_bits", type(self).__name__, low=1, high=most, why=why)
+
+    @property
+    def _carrier(self) -> Carrier:
+        return self._ready(self.base_set_, lambda b: Carrier(BaseSet(b, self.k_), sq_distances(b)))
+
+    @property
+    def _base(self) -> BaseSet:
+        return self._carrier.base
+
+    def _embed_block(self, values: FloatArray) -> FloatArray:
+        base, apart = self._carrier
+        near, distances = base.neighbours(values)
+        weights = np.empty(near.shape, np.float32)
+        sparse_weights(near, distances, apart, self.sparsity_, weights)
+        out = np.empty((len(values), self.n_bits_), np.float32)
+        weighted_sum(near, weights, self.bit_embedding_, out)
+        return out
+
+    def _check_learned(self) -> None:
+        owner, m = type(self).__name__, len(self.base_set_)
+        _checks.integer(self.k_, "k_", owner, low=1, high=m, why=f"m = {m}")
+        _checks.positive(self.sparsity_, "sparsity_", owner)

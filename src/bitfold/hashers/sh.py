@@ -1,0 +1,115 @@
+"""Spectral hashing: the slowest waves between the ends of the data, along principal directions."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitfold import _checks
+from bitfold._kernels.threads import map_blocks
+from bitfold._rows import Rows, block_length
+from bitfold.hashers._base import Progress
+from bitfold.hashers._principal import principal_directions
+from bitfold.hashers._waves import WaveHasher
+
+FloatArray = NDArray[np.float32]
+RealArray = NDArray[np.float64]
+
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+class Extent(NamedTuple):
+    """Where the data begin and end along each direction."""
+
+    low: RealArray
+    high: RealArray
+
+
+class Modes(NamedTuple):
+    """Waves, slowest first: the direction of each and how fast it turns, in radians a unit."""
+
+    directions: NDArray[np.intp]
+    frequencies: RealArray
+
+
+def extent(rows: Rows, directions: RealArray) -> Extent:
+    """Return the least and the greatest coordinate along each direction, by one pass."""
+    W = np.ascontiguousarray(directions.T, np.float32)
+    step = block_length(rows.n_features)
+
+    def of_block(start: int) -> tuple[FloatArray, FloatArray]:
+        along = rows.block(start, min(start + step, len(rows))) @ W
+        return along.min(axis=0), along.max(axis=0)
+
+    ends = list(map_blocks(of_block, range(0, len(rows), step)))
+    low = np.min([low for low, _ in ends], axis=0)
+    high = np.max([high for _, high in ends], axis=0)
+    return Extent(low.astype(np.float64), high.astype(np.float64))
+
+
+def slowest_modes(ranges: RealArray, n_bits: int) -> Modes:
+    """Return the n_bits smallest of the frequencies jπ / range, j = 1, 2, ..., of all directions.
+
+    They are the eigenfunctions cos(jπ(u - a) / (b - a)) of the Laplacian of a uniform box that
+    vary in one direction only; the outer products of the paper's theory are left out, as there.
+    """
+    with np.errstate(divide="ignore"):
+        slowest = np.pi / ranges
+    # No direction can have more than n_bits among the n_bits smallest.
+    frequencies = np.outer(slowest, np.arange(1, n_bits + 1)).ravel()
+    chosen = np.argsort(frequencies, kind="stable")[:n_bits]
+    return Modes(chosen // n_bits, frequencies[chosen])
+
+
+class SH(WaveHasher):
+    """Spectral hashing: a bit is the sign of a wave along a principal direction.
+
+    For data spread evenly over a box, the smoothest balanced and uncorrelated bits are the signs
+    of standing waves along its sides; the slowest ones are taken, several along a long side.
+
+    Parameters
+    ----------
+    n_bits
+        Length of the codes; there is no limit to it, but ever faster waves tell ever less.
+
+    Attributes
+    ----------
+    eigenvalues_
+        The squared frequency of each bit's wave relative to the first's, rising: in the limit of
+        close neighbours the Laplacian's eigenvalues are in proportion to that.
+
+    References
+    ----------
+    Weiss, Torralba and Fergus, *Spectral hashing*, NIPS 2008.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X = load_digits().data
+    >>> SH(n_bits=32).fit(X).encode(X)
+    Codes(1797 x 32 bits)
+    """
+
+    _layout: ClassVar[dict[str, tuple[str, ...]]] = {
+        **WaveHasher._layout,
+        "eigenvalues_": ("n_bits_",),
+    }
+
+    eigenvalues_: FloatArray
+
+    def __init__(self, n_bits: int = 64) -> None:
+        self.n_bits = n_bits
+
+    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+        n_bits = _checks.integer(self.n_bits, "n_bits", rows.owner, low=1)
+        directions = principal_directions(rows, min(n_bits, rows.n_features)).directions
+        progress("principal directions", 1, 1)
+        low, high = extent(rows, directions)
+        modes = slowest_modes(high - low, n_bits)
+        if not modes.frequencies[-1] < _LARGEST:
+            _checks.refuse("X", rows.owner, "at least 2 rows that differ", "equal ones")
+        omega = modes.frequencies
+        self._settle(omega[:, None] * directions[modes.directions], -omega * low[modes.directions])
+        self.eigenvalues_ = np.square(omega / omega[0]).astype(np.float32)

@@ -1,0 +1,168 @@
+"""Self-taught hashing: a sample's codes by Laplacian eigenmaps, a linear machine for each bit."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, eigsh
+from sklearn.svm import LinearSVC
+
+from bitfold import _checks
+from bitfold._kernels.threads import map_blocks, serial_blas
+from bitfold._rows import Rows
+from bitfold.embedding.graph import gaussian_graph
+from bitfold.embedding.spectral import smallest, with_fixed_signs
+from bitfold.hashers._base import Progress
+from bitfold.hashers._linear import LinearHasher
+from bitfold.hashers._principal import DEFAULT_BITS
+
+FloatArray = NDArray[np.float32]
+RealArray = NDArray[np.float64]
+Bits = NDArray[np.bool_]
+
+_DENSE = 1000
+"""Points up to which all of the graph's matrix is quicker than its edges."""
+
+
+class Hyperplane(NamedTuple):
+    """A bit's normal and how far along it the plane lies."""
+
+    direction: RealArray
+    threshold: float
+
+
+def laplacian_eigenvectors(weights: sparse.csr_array, n: int) -> RealArray:
+    """Return the n smallest solutions of L y = λ D y but the constant one, as columns.
+
+    They are y = D^-1/2 v of the largest eigenvectors v of D^-1/2 W D^-1/2.
+    """
+    roots = np.sqrt(np.asarray(weights.sum(axis=1)).ravel())
+    inverse = sparse.diags_array(1 / roots)
+    N = (inverse @ weights @ inverse).tocsr()
+    if len(roots) <= _DENSE or 4 * n > len(roots):
+        vectors = smallest(np.eye(len(roots)) - N.toarray(), n, roots).vectors
+    else:
+        vectors = _by_edges(N, n, roots / np.linalg.norm(roots))
+    Y: RealArray = vectors / roots[:, None]
+    return Y
+
+
+def _by_edges(N: sparse.csr_array, n: int, trivial: RealArray) -> RealArray:
+    """Return the n largest eigenvectors of a sparse matrix of norm 1, but for the trivial one."""
+
+    def times(v: RealArray) -> RealArray:
+        # The trivial eigenvalue, 1, goes below all others.
+        lowered: RealArray = N @ v - 2 * (trivial @ v) * trivial
+        return lowered
+
+    lowered_N = LinearOperator(N.shape, times, dtype=np.float64)
+    start = np.cos(np.arange(len(trivial)))
+    # Not on all cores: the sums would be rounded in another order, and the loops are short.
+    with serial_blas():
+        _, vectors = eigsh(lowered_N, n, v0=start, which="LA")
+    return with_fixed_signs(vectors[:, ::-1])
+
+
+def median_bits(Y: RealArray) -> Bits:
+    """Cut each column at its median, which gives as many ones as zeros."""
+    bits: Bits = np.median(Y, axis=0) < Y
+    return bits
+
+
+def linear_machine(sample: RealArray, bit: Bits, C: float) -> Hyperplane:
+    """Return the plane of a linear support vector machine that tells ones from zeros."""
+    if bit.all() or not bit.any():
+        return Hyperplane(np.zeros(sample.shape[1]), -1.0 if bit.any() else 1.0)
+    # The primal problem needs no random order, of which liblinear has one for all threads, and the
+    # tolerance is liblinear's own.
+    machine = LinearSVC(C=C, dual=False, tol=1e-2).fit(sample, bit)
+    return Hyperplane(machine.coef_[0], -float(machine.intercept_[0]))
+
+
+class STH(LinearHasher):
+    """Self-taught hashing: learn a sample's best codes first, and then to predict them.
+
+    A random sample gets the smoothest balanced codes on the graph of its nearest neighbours:
+    eigenvectors of the normalised Laplacian, cut at their medians. A linear support vector machine
+    for each bit learns to give it to any point.
+
+    Parameters
+    ----------
+    n_bits
+        Length of the codes, at most the number of sampled rows less one; None is 64, or as many as
+        there are.
+    n_samples
+        Rows to learn from, or all if there are no more.
+    n_neighbors
+        Nearest rows of the sample to which each of its rows is linked, with the weight
+        exp(-d²/σ²), σ being the mean distance to the farthest of them.
+    C
+        What a machine pays for bits it gets wrong against a wide margin, with rows at a root mean
+        squared length of 1.
+    random_state
+        Seed or generator.
+
+    References
+    ----------
+    Zhang, Wang, Cai and Lu, *Self-taught hashing for fast similarity search*, SIGIR 2010.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X = load_digits().data
+    >>> STH(n_bits=32, n_samples=500, random_state=0).fit(X).encode(X)
+    Codes(1797 x 32 bits)
+    """
+
+    def __init__(
+        self,
+        n_bits: int | None = None,
+        *,
+        n_samples: int = 5000,
+        n_neighbors: int = 25,
+        C: float = 1.0,
+        random_state: _checks.Seed = None,
+    ) -> None:
+        self.n_bits = n_bits
+        self.n_samples = n_samples
+        self.n_neighbors = n_neighbors
+        self.C = C
+        self.random_state = random_state
+
+    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+        n_samples = _checks.integer(self.n_samples, "n_samples", rows.owner, low=2)
+        n_neighbors = _checks.integer(self.n_neighbors, "n_neighbors", rows.owner, low=1)
+        C = _checks.positive(self.C, "C", rows.owner)
+        n_bits = self._length(min(n_samples, len(rows)) - 1)
+        sample = rows.sample(n_samples, _checks.generator(self.random_state)).astype(np.float64)
+        length = float(np.sqrt(np.square(sample).sum(axis=1).mean()))
+        if length == 0:
+            _checks.refuse("X", rows.owner, "at least 2 rows that differ", "equal ones")
+        weights = gaussian_graph(sample, n_neighbors)
+        progress("graph", 1, 1)
+        bits = median_bits(laplacian_eigenvectors(weights, n_bits))
+        progress("eigenvectors", 1, 1)
+        self._settle(*_machines(sample / length, bits, C, length, progress))
+
+    def _length(self, most: int) -> int:
+        n_bits = min(DEFAULT_BITS, most) if self.n_bits is None else self.n_bits
+        why = f"sampled rows - 1 = {most}"
+        return _checks.integer(n_bits, "n_bits", type(self).__name__, low=1, high=most, why=why)
+
+
+def _machines(
+    sample: RealArray, bits: Bits, C: float, length: float, progress: Progress
+) -> tuple[RealArray, RealArray]:
+    """Return all bits' planes: directions as rows, for samples ``length`` times as long."""
+    n_bits = bits.shape[1]
+    directions, thresholds = np.empty((n_bits, sample.shape[1])), np.empty(n_bits)
+    planes = map_blocks(partial(linear_machine, sample, C=C), bits.T)
+    for bit, plane in enumerate(planes):
+        directions[bit] = plane.direction / length
+        thresholds[bit] = plane.threshold
+        progress("machines", bit + 1, n_bits)
+    return directions, thresholds

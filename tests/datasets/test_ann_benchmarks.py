@@ -1,0 +1,116 @@
+"""Files as ann-benchmarks writes them, in miniature."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+import bitfold as bf
+from bitfold import datasets, metrics
+from bitfold.datasets import DamagedData
+
+RNG = np.random.default_rng(0)
+BASE, QUERIES = (RNG.standard_normal((n, 16)).astype(np.float32) for n in (50, 9))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("BITFOLD_DATA", str(tmp_path / "data"))
+    (tmp_path / "data" / "ann-benchmarks").mkdir(parents=True)
+    return tmp_path / "data" / "ann-benchmarks"
+
+
+def write(path: Path, distance: str, base: Any, queries: Any, kind: str = "dense") -> Any:
+    """Write a file; return the true neighbours in it."""
+    sides = [np.asarray(side, np.float64) for side in (base, queries)]
+    if distance == "angular":
+        sides = [side / np.linalg.norm(side, axis=1, keepdims=True) for side in sides]
+    neighbours = metrics.closest_neighbours(*sides, k=10)
+    with h5py.File(path, "w") as file:
+        file.attrs["distance"], file.attrs["type"] = distance, kind
+        file.attrs["point_type"] = "bit" if distance == "hamming" else "float"
+        file["train"], file["test"], file["neighbors"] = base, queries, neighbours
+        file["distances"] = np.zeros((len(queries), 10), np.float32)
+    return neighbours
+
+
+def test_euclidean_sets_are_mapped(folder: Path) -> None:
+    neighbours = write(folder / "a-16-euclidean.hdf5", "euclidean", BASE, QUERIES)
+    data = datasets.ann_benchmarks("a-16-euclidean", 4)
+    assert data.name == "a-16-euclidean"
+    assert isinstance(data.database, np.memmap)
+    assert np.array_equal(data.database, BASE)
+    assert np.array_equal(data.queries, QUERIES[:4])
+    assert data.neighbours is not None
+    assert np.array_equal(data.neighbours, neighbours[:4])
+    assert data.labels is None
+
+
+def test_angular_sets_are_scaled_so_that_l2_ranks_them(folder: Path) -> None:
+    lengths = RNG.uniform(0.1, 50, (50, 1))
+    neighbours = write(folder / "a-angular.hdf5", "angular", BASE * lengths, QUERIES)
+    assert not np.array_equal(metrics.closest_neighbours(BASE * lengths, QUERIES, k=10), neighbours)
+    data = datasets.ann_benchmarks("a-angular")
+    assert np.allclose(np.linalg.norm(data.database, axis=1), 1, atol=1e-6)
+    found = metrics.closest_neighbours(data.database, data.queries, k=10)
+    assert np.array_equal(found, neighbours)
+    assert isinstance(data.database, np.memmap)
+
+
+def test_a_vector_without_a_length_stays(folder: Path) -> None:
+    base = BASE.copy()
+    write(folder / "a-angular.hdf5", "angular", base, QUERIES)
+    with h5py.File(folder / "a-angular.hdf5", "a") as file:
+        file["train"][3] = 0
+    assert not datasets.ann_benchmarks("a-angular").database[3].any()
+
+
+def test_hamming_sets_are_bits(folder: Path) -> None:
+    base, queries = BASE > 0, QUERIES > 0
+    write(folder / "a-16-hamming.hdf5", "hamming", base, queries)
+    data = datasets.ann_benchmarks("a-16-hamming")
+    assert data.database.dtype == np.uint8
+    codes = bf.Codes.from_bits(data.database)
+    assert codes.n_bits == 16
+    assert np.array_equal(codes.unpack(), base)
+    assert np.array_equal(data.queries, queries)
+    assert data.neighbours is not None
+    assert np.array_equal(data.closest(0.2), data.neighbours)
+
+
+def test_other_conventions_are_refused(folder: Path) -> None:
+    write(folder / "a.hdf5", "jaccard", BASE, QUERIES, "sparse")
+    with pytest.raises(DamagedData, match=r"angular, euclidean, hamming .* sparse jaccard ones"):
+        datasets.ann_benchmarks("a")
+    write(folder / "a.hdf5", "euclidean", BASE, QUERIES, "sparse")
+    with pytest.raises(DamagedData, match="got sparse euclidean ones"):
+        datasets.ann_benchmarks("a")
+    write(folder / "b.hdf5", "hamming", BASE, QUERIES)
+    with pytest.raises(DamagedData, match="must hold bits, a byte each, got float32"):
+        datasets.ann_benchmarks("b")
+    write(folder / "c.hdf5", "euclidean", BASE, QUERIES)
+    with h5py.File(folder / "c.hdf5", "a") as file:
+        file["neighbors"][0, 0] = 50
+    with pytest.raises(DamagedData, match="or ids beyond them"):
+        datasets.ann_benchmarks("c")
+    with h5py.File(folder / "c.hdf5", "a") as file:
+        del file["test"]
+    with pytest.raises(DamagedData, match="must be an HDF5 file of ann-benchmarks"):
+        datasets.ann_benchmarks("c")
+    with h5py.File(folder / "c.hdf5", "a") as file:
+        file["test"], file["neighbors"][0, 0] = QUERIES[:, :5], 0
+    with pytest.raises(DamagedData, match="that do not fit"):
+        datasets.ann_benchmarks("c")
+    (folder / "d.hdf5").write_bytes(b"hello")
+    with pytest.raises(DamagedData, match="must be an HDF5 file of ann-benchmarks, got something"):
+        datasets.ann_benchmarks("d")
+
+
+@pytest.mark.parametrize("name", ["", "../a", "a/b", "a\n", ".a"])
+def test_a_name_is_a_name(name: str) -> None:
+    with pytest.raises(ValueError, match="name of ann_benchmarks must be a name such as"):
+        datasets.ann_benchmarks(name)

@@ -1,0 +1,191 @@
+"""Supervised hashing with kernels: its residue, its gradient, and bits that explain the labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.optimize import approx_fprime
+from sklearn.datasets import load_digits
+from threadpoolctl import threadpool_limits
+
+from bitfold.hashers import ITQ, KSH, ksh
+from bitfold.hashers._kernel import centred_kernel, kernel, learn_bandwidth
+from bitfold.hashers.ksh import (
+    Residue,
+    descend,
+    sign,
+    smooth_loss,
+    smooth_sign,
+    supervised_bits,
+    whitening,
+)
+from bitfold.metrics import map_scorer
+
+Array = NDArray[Any]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> Iterator[None]:
+    with threadpool_limits(1):
+        yield
+
+
+class Sample(NamedTuple):
+    """Centred kernels of labelled rows."""
+
+    K: Array
+    classes: Array
+
+
+@cache
+def sample() -> Sample:
+    X, y = load_digits(return_X_y=True)
+    rows = np.ascontiguousarray(X[:300], np.float32)
+    anchors = np.ascontiguousarray(X[300:360], np.float32)
+    K = kernel(rows, anchors, learn_bandwidth(rows, anchors))
+    return Sample(centred_kernel(K, "KSH").values, y[:300].astype(np.int64))
+
+
+def likeness(classes: Array) -> Array:
+    """S as the paper writes it."""
+    return np.where(classes[:, None] == classes, 1.0, -1.0)
+
+
+def half_explained(n_bits: int = 6) -> tuple[Residue, Array]:
+    """Return a residue after two random bits, and the same written out."""
+    K, classes = sample()
+    rng = np.random.default_rng(0)
+    residue, R = Residue(classes, n_bits), n_bits * likeness(classes)
+    for _ in range(2):
+        h = sign(rng.standard_normal(len(K)))
+        residue.subtract(h)
+        R -= np.outer(h, h)
+    return residue, R
+
+
+def test_the_residue_is_the_matrix_of_the_paper() -> None:
+    K = sample().K
+    residue, R = half_explained()
+    v = np.random.default_rng(1).standard_normal(len(K))
+    np.testing.assert_allclose(residue.times(v), R @ v)
+    np.testing.assert_allclose(residue.fit(v), v @ R @ v)
+    np.testing.assert_allclose(residue.between(K), K.T @ R @ K, atol=1e-6)
+    np.testing.assert_allclose(residue.square, (R * R).sum())
+
+
+def test_the_smooth_sign_is_the_paper_s_sigmoid() -> None:
+    x = np.linspace(-20, 20, 101)
+    np.testing.assert_allclose(smooth_sign(x), 2 / (1 + np.exp(-x)) - 1, atol=1e-15)
+    assert np.isfinite(smooth_sign(np.array([-1e300, 1e300]))).all()
+
+
+def test_the_gradient_is_that_of_the_loss() -> None:
+    K = sample().K
+    residue, R = half_explained()
+    a = np.random.default_rng(2).normal(0, 2, K.shape[1:])
+    loss, gradient = smooth_loss(a, K, residue)
+    phi = 2 / (1 + np.exp(-K @ a)) - 1
+    np.testing.assert_allclose(loss, -phi @ R @ phi)
+    numeric = approx_fprime(a, lambda at: smooth_loss(at, K, residue)[0], 1e-6)
+    np.testing.assert_allclose(gradient, numeric, atol=1e-4 * np.abs(gradient).max())
+
+
+def test_the_descent_lowers_the_smooth_loss() -> None:
+    K, _ = sample()
+    Z = K @ whitening(K)
+    residue, _ = half_explained()
+    start = np.random.default_rng(3).normal(0, 0.1, Z.shape[1:])
+    losses = [smooth_loss(descend(start, Z, residue, n), Z, residue)[0] for n in (0, 1, 3, 8)]
+    assert losses[0] == smooth_loss(start, Z, residue)[0]
+    assert (np.diff(losses) < 0).all()
+    _, slope = smooth_loss(descend(start, Z, residue), Z, residue)
+    _, at_first = smooth_loss(start, Z, residue)
+    assert np.linalg.norm(slope) < 0.2 * np.linalg.norm(at_first)
+
+
+def test_momentum_that_overshoots_is_dropped() -> None:
+    K, _ = sample()
+    Z = K @ whitening(K)
+    residue, _ = half_explained()
+    start = np.random.default_rng(1).normal(0, 0.01, Z.shape[1:])
+    losses = [smooth_loss(descend(start, Z, residue, n), Z, residue)[0] for n in range(20)]
+    changes = np.diff(losses)
+    assert (changes <= 0).all()
+    # A step that would have raised the loss is not taken, and the descent goes on after it.
+    assert (changes[: np.flatnonzero(changes)[-1]] == 0).any()
+
+
+def test_the_start_is_the_top_generalised_eigenvector() -> None:
+    K, classes = sample()
+    W = whitening(K)
+    np.testing.assert_allclose((K @ W).T @ (K @ W), len(K) * np.eye(W.shape[1]), atol=1e-5)
+    S = likeness(classes)
+    expected = eigh(K.T @ S @ K, K.T @ K)[1][:, -1]
+    values, vectors = np.linalg.eigh(W.T @ K.T @ S @ K @ W)
+    ours = K @ W @ vectors[:, -1]
+    assert values[-1] > 0
+    cosine = ours @ (K @ expected) / np.linalg.norm(ours) / np.linalg.norm(K @ expected)
+    assert abs(cosine) > 1 - 1e-6
+
+
+def test_every_bit_lowers_the_objective_and_it_is_the_paper_s() -> None:
+    K, classes = sample()
+    A, objectives = supervised_bits(K, classes, 16)
+    R = 16 * likeness(classes)
+    assert len(objectives) == 17
+    for bit, objective in enumerate(objectives):
+        np.testing.assert_allclose(objective, (R * R).sum())
+        if bit < 16:
+            h = sign(K @ A[bit])
+            R -= np.outer(h, h)
+    assert (np.diff(objectives) < 0).all()
+    assert objectives[-1] < 0.8 * objectives[0]
+
+
+def test_where_the_descent_loses_the_start_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    K, classes = sample()
+    monkeypatch.setattr(ksh, "descend", lambda start, K, residue: np.zeros_like(start))
+    A, _ = supervised_bits(K, classes, 8)
+    residue = Residue(classes, 8)
+    for a in A:
+        start = eigh(residue.between(K), K.T @ K)[1][:, -1]
+        h = sign(K @ a)
+        assert abs(h @ sign(K @ start)) == len(K)
+        residue.subtract(h)
+
+
+def test_anchors_that_repeat_add_nothing() -> None:
+    K, classes = sample()
+    twice = supervised_bits(np.hstack([K, K]), classes, 6)
+    once = supervised_bits(K, classes, 6)
+    np.testing.assert_allclose(twice.objectives, once.objectives)
+
+
+def test_codes_beat_those_that_see_no_labels() -> None:
+    X, y = load_digits(return_X_y=True)
+    ours = KSH(24, n_samples=600, random_state=0).fit(X[:1200], y[:1200])
+    theirs = ITQ(24, random_state=0).fit(X[:1200])
+    score = map_scorer(ours, X[1200:], y[1200:])
+    assert score > 0.8
+    assert score > map_scorer(theirs, X[1200:], y[1200:]) + 0.1
+
+
+def test_a_few_labels_suffice() -> None:
+    X, y = load_digits(return_X_y=True)
+    some = np.where(np.arange(len(y)) % 3 == 0, y, -1)
+    ours = KSH(16, random_state=0).fit(X, some)
+    assert map_scorer(ours, X[some == -1], y[some == -1]) > 0.7
+
+
+def test_the_threshold_centres_the_kernel_on_the_sample() -> None:
+    X, y = load_digits(return_X_y=True)
+    ours = KSH(16, n_samples=len(X), random_state=0).fit(X, y)
+    reals = ours.embed(X)
+    np.testing.assert_allclose(reals.mean(axis=0), 0, atol=1e-3)
+    np.testing.assert_allclose((reals**2).mean(axis=0), 1, rtol=1e-2)

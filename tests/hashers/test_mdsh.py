@@ -1,0 +1,185 @@
+"""Multidimensional spectral hashing: eigenfunctions, and the affinity that the codes rebuild."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.datasets import load_digits
+from sklearn.metrics import pairwise_distances
+
+from bitfold._rows import Rows
+from bitfold.codes import Codes
+from bitfold.hashers import MDSH
+from bitfold.hashers.mdsh import (
+    N_BINS,
+    bulk,
+    eigenfunctions,
+    grids,
+    histograms,
+    product_affinity,
+    strongest,
+)
+from bitfold.hashers.sh import Extent
+
+Array = NDArray[Any]
+RNG = np.random.default_rng(0)
+GRID = np.linspace(-3, 3, N_BINS)
+MARGINAL = np.exp(-np.square(GRID - 1)) + np.exp(-2 * np.square(GRID + 1.5))
+MARGINAL /= MARGINAL.sum()
+
+
+def blob(n: int = 1500) -> Array:
+    """Return points of a cloud that is wider in some directions."""
+    return np.random.default_rng(1).normal(0, [3.0, 2.0, 1.0], (n, 3))
+
+
+def gaussian(u: Array, bandwidth: float) -> Array:
+    weights: Array = np.exp(-np.square(u[:, None] - u) / 2 / bandwidth**2)
+    return weights
+
+
+def test_eigenfunctions_solve_their_equation() -> None:
+    functions, values = eigenfunctions(GRID, MARGINAL, 0.7)
+    w = gaussian(GRID, 0.7)
+    first = np.linalg.eigvalsh(np.sqrt(MARGINAL)[:, None] * w * np.sqrt(MARGINAL))[-1]
+    for function, value in zip(functions[:10], values[:10], strict=True):
+        np.testing.assert_allclose(w @ (MARGINAL * function), value * first * function, atol=1e-9)
+    inner = (functions[:10] * MARGINAL) @ functions[:10].T
+    np.testing.assert_allclose(inner, np.eye(10), atol=1e-6)
+    assert (np.diff(values) < 0).all()
+
+
+def test_eigenfunctions_with_the_trivial_one_rebuild_the_affinity() -> None:
+    functions, values = eigenfunctions(GRID, MARGINAL, 0.7)
+    w = gaussian(GRID, 0.7)
+    root = np.sqrt(MARGINAL)
+    lead, vectors = np.linalg.eigh(root[:, None] * w * root)
+    trivial = w @ (root * vectors[:, -1]) / lead[-1]
+    rebuilt = lead[-1] * (np.outer(trivial, trivial) + (functions.T * values) @ functions)
+    np.testing.assert_allclose(rebuilt, w, atol=1e-5)
+
+
+def test_each_eigenfunction_changes_sign_once_more_than_the_one_before() -> None:
+    functions, _ = eigenfunctions(GRID, MARGINAL, 0.7)
+    changes = (np.diff(np.sign(functions), axis=1) != 0).sum(axis=1)
+    assert changes[:8].tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
+
+
+def test_places_without_data_have_values() -> None:
+    gap = np.where(np.abs(GRID) < 1, 0, MARGINAL)
+    functions, _ = eigenfunctions(GRID, gap / gap.sum(), 0.7)
+    assert (functions[0] != 0).all()
+    assert np.abs(np.diff(functions[0])).max() < 0.2
+
+
+def test_histograms_count_all_rows() -> None:
+    X = RNG.normal(size=(9000, 3)).astype(np.float32)
+    within = Extent(np.array([-2.0, -9.0, 0.0]), np.array([2.0, 9.0, 0.0]))
+    counts = histograms(Rows(X, np.zeros(3, np.float32), "X"), np.eye(3), within)
+    for column, (low, high) in enumerate(zip(*within, strict=True)):
+        if low < high:
+            clipped = X[:, column].astype(np.float64).clip(low, high)
+            expected, _ = np.histogram(clipped, N_BINS, (low, high))
+            np.testing.assert_array_equal(counts[column], expected)
+    assert counts[2, 0] == 9000
+    middles = grids(within)
+    np.testing.assert_allclose(middles[0, [0, -1]], [-2 + 2 / N_BINS, 2 - 2 / N_BINS])
+
+
+def test_a_far_off_row_does_not_stretch_the_places() -> None:
+    within = bulk(Extent(np.array([-1.0, -100.0]), np.array([500.0, 2.0])), np.array([4.0, 1.0]))
+    np.testing.assert_array_equal(within.low, [-1, -6])
+    np.testing.assert_array_equal(within.high, [12, 2])
+
+
+def test_the_largest_eigenvalues_of_all_directions_are_kept() -> None:
+    found = [eigenfunctions(scale * GRID, MARGINAL, 0.7) for scale in (1.0, 0.4, 2.0)]
+    chosen = strongest(found)
+    every = sorted((value for each in found for value in each.values), reverse=True)
+    np.testing.assert_array_equal(chosen.values, every)
+    for function, value, direction in zip(*(part[:20] for part in chosen), strict=True):
+        place = found[direction].values.tolist().index(value)
+        np.testing.assert_array_equal(found[direction].functions[place], function)
+
+
+def test_the_product_form_is_the_sum_over_all_outer_products() -> None:
+    directions = np.array([0, 1, 0, 2, 1, 0])
+    weights = np.array([0.9, 0.8, 0.5, 0.4, 0.3, 0.2], np.float32)
+    a, b = (np.sign(RNG.normal(size=(n, 6))).astype(np.float32) for n in (4, 7))
+    expected = np.zeros((4, 7))
+    own = [[-1, *np.flatnonzero(directions == i)] for i in range(3)]
+    for bits in product(*own):
+        factors = [bit for bit in bits if bit >= 0]
+        if factors:
+            left, right = a[:, factors].prod(axis=1), b[:, factors].prod(axis=1)
+            expected += weights[factors].prod() * np.outer(left, right)
+    np.testing.assert_allclose(product_affinity(a, b, weights, directions), expected, rtol=1e-4)
+
+
+def test_many_bits_rebuild_the_affinity_better_than_hamming_distance_does() -> None:
+    X = np.random.default_rng(1).uniform(0, [6, 4, 2], (1500, 3))
+    ours, few = (MDSH(n_bits, bandwidth=0.7).fit(X) for n_bits in (30, 4))
+    codes = ours.encode(X)
+    truth = np.exp(-np.square(pairwise_distances(X[:200], X)) / 2 / 0.7**2).ravel()
+    hamming = (codes[:200].unpack()[:, None] != codes.unpack()).sum(axis=2).ravel()
+    by_affinity = np.corrcoef(ours.affinity(codes[:200], codes).ravel(), truth)[0, 1]
+    assert by_affinity > 0.65
+    assert by_affinity > np.corrcoef(-hamming, truth)[0, 1] + 0.2
+    by_few = few.affinity(few.encode(X[:200]), few.encode(X)).ravel()
+    assert by_affinity > np.corrcoef(by_few, truth)[0, 1] + 0.08
+
+
+def test_affinity_does_not_depend_on_the_company() -> None:
+    X = load_digits().data
+    ours = MDSH(32).fit(X)
+    codes = Codes.concatenate([ours.encode(X)] * 4)
+    whole = ours.affinity(codes[:30], codes)
+    assert whole.dtype == np.float32
+    assert whole.shape == (30, len(codes))
+    part = ours.affinity(codes[5:6], codes[1000:1010])
+    np.testing.assert_allclose(whole[5:6, 1000:1010], part, rtol=1e-4, atol=1e-6)
+
+
+def test_codes_of_others_are_refused() -> None:
+    ours = MDSH(5).fit(blob())
+    codes = ours.encode(blob())
+    with pytest.raises(ValueError, match=r"codes_b of MDSH must be codes of 5 bits, got 3\."):
+        ours.affinity(codes, Codes.from_bits(np.ones((2, 3), bool)))
+    with pytest.raises(TypeError, match=r"codes_a of MDSH must be Codes, got ndarray\."):
+        ours.affinity(codes.packed, codes)  # type: ignore[arg-type]
+
+
+def test_a_bit_is_the_sign_of_its_eigenfunction() -> None:
+    X = blob()
+    ours = MDSH(8).fit(X)
+    reals = ours.embed(X)
+    for bit, direction in enumerate(ours.bit_directions_.astype(int)):
+        along = (X - ours.centre_) @ ours.directions_[direction]
+        expected = np.interp(along, ours.grids_[direction], ours.eigenfunctions_[bit])
+        np.testing.assert_allclose(reals[:, bit], expected, atol=1e-4)
+
+
+def test_the_default_bandwidth_is_a_quarter_of_the_typical_distance() -> None:
+    X = blob(400)
+    distances = pairwise_distances(X)
+    expected = np.sqrt(np.mean(np.square(distances))) / 4
+    np.testing.assert_allclose(MDSH(4).fit(X).bandwidth_, expected, rtol=1e-3)
+
+
+def test_there_is_an_end_to_eigenfunctions() -> None:
+    X = blob()[:, :1]
+    most = MDSH().fit(X).n_bits_
+    assert 5 < most < 64
+    assert MDSH(most).fit(X).n_bits_ == most
+    says = rf"n_bits of MDSH must be at most eigenfunctions = {most}, got {most + 1}\."
+    with pytest.raises(ValueError, match=says):
+        MDSH(most + 1).fit(X)
+
+
+def test_equal_rows_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"X of MDSH must be rows that differ"):
+        MDSH().fit(np.ones((10, 3)))

@@ -1,0 +1,117 @@
+"""Random maximum margin hashing: balanced random labels, parted with the widest margin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from sklearn.datasets import load_digits
+from threadpoolctl import threadpool_limits
+
+from bitfold.hashers import RMMH
+from bitfold.hashers.rmmh import maximum_margin, random_labels
+from bitfold.metrics import map_scorer
+
+Array = NDArray[Any]
+
+HARD = 1e6
+"""C at which no point may be on the wrong side."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> Iterator[None]:
+    with threadpool_limits(1):
+        yield
+
+
+def points(n: int, d: int, seed: int = 0) -> Array:
+    return np.random.default_rng(seed).normal(0, 5, (n, d)).astype(np.float32)
+
+
+def gap(X: Array, labels: Array) -> float:
+    """Distance of the two labels' convex hulls, which the widest margin halves: the dual."""
+
+    def mix(a: Array) -> Array:
+        weights = np.abs(a)
+        ours, theirs = weights * (labels == 1), weights * (labels == -1)
+        difference: Array = (ours / ours.sum() - theirs / theirs.sum()) @ X
+        return difference
+
+    start = np.ones(len(X))
+    found = minimize(lambda a: (mix(a) ** 2).sum(), start, method="L-BFGS-B", tol=1e-15)
+    return float(np.sqrt(found.fun))
+
+
+def test_labels_are_balanced_and_random() -> None:
+    rng = np.random.default_rng(0)
+    drawn = np.array([random_labels(10, rng) for _ in range(2000)])
+    assert set(np.unique(drawn)) == {-1, 1}
+    np.testing.assert_array_equal(drawn.sum(axis=1), 0)
+    np.testing.assert_allclose(drawn.mean(axis=0), 0, atol=0.1)
+    assert random_labels(7, rng).sum() == -1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_any_labels_of_no_more_points_than_features_are_parted(seed: int) -> None:
+    X = points(32, 40, seed)
+    labels = random_labels(32, np.random.default_rng(seed))
+    normal, threshold = maximum_margin(X, labels, HARD)
+    assert np.linalg.norm(normal) == pytest.approx(1)
+    np.testing.assert_array_equal(np.sign(X @ normal - threshold), labels)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_margin_is_half_the_gap_between_the_labels(seed: int) -> None:
+    X = points(12, 16, seed) + 3
+    labels = random_labels(12, np.random.default_rng(seed))
+    normal, threshold = maximum_margin(X, labels, HARD)
+    margins = labels * (X @ normal - threshold)
+    for side in (1, -1):
+        assert margins[labels == side].min() == pytest.approx(gap(X, labels) / 2, rel=1e-2)
+
+
+def test_the_unit_of_measurement_does_not_matter() -> None:
+    X = points(20, 8)
+    labels = random_labels(20, np.random.default_rng(0))
+    normal, threshold = maximum_margin(X, labels, 1.0)
+    # A power of two, by which nothing is rounded.
+    finer = maximum_margin(1024 * X, labels, 1.0)
+    np.testing.assert_allclose(finer.normal, normal, atol=1e-12)
+    assert finer.threshold == pytest.approx(1024 * threshold)
+
+
+def test_points_that_are_all_the_same_have_no_hyperplane() -> None:
+    normal, threshold = maximum_margin(
+        np.zeros((6, 3)), random_labels(6, np.random.default_rng(0)), 1
+    )
+    np.testing.assert_array_equal(normal, 0)
+    assert np.isfinite(threshold)
+
+
+def test_bits_are_hyperplanes_of_few_rows_each() -> None:
+    X = load_digits().data[:40].astype(np.float32)
+    ours = RMMH(12, n_samples=40, C=0.5, random_state=0).fit(X)
+    rng = np.random.default_rng(0).spawn(2)[1]
+    for bit, reals in enumerate(ours.embed(X).T):
+        normal, threshold = maximum_margin(X - ours.centre_, random_labels(40, rng), 0.5)
+        np.testing.assert_allclose(ours.directions_[bit], normal, atol=1e-5)
+        np.testing.assert_allclose(reals, (X - ours.centre_) @ normal - threshold, atol=1e-3)
+
+
+def test_every_bit_has_rows_and_labels_of_its_own() -> None:
+    X = load_digits().data
+    W = RMMH(16, n_samples=10, random_state=0).fit(X).directions_
+    assert np.abs(W @ W.T - np.eye(16)).max() < 0.95
+
+
+def test_longer_codes_are_better_and_bits_about_balanced() -> None:
+    X, y = load_digits(return_X_y=True)
+    scores = [map_scorer(RMMH(b, random_state=0).fit(X), X[:600], y[:600]) for b in (8, 64)]
+    assert scores[1] > scores[0] + 0.1
+    assert scores[1] > 0.5
+    balance = RMMH(64, random_state=0).fit(X).transform(X).mean(axis=0)
+    assert np.abs(balance - 0.5).mean() < 0.2

@@ -1,0 +1,235 @@
+"""Products that are a function of one row alone, and signs that agree with them always."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from bitfold._kernels import products
+
+FloatArray = NDArray[np.float32]
+
+SHAPES = [(1, 1), (2, 3), (7, 5), (8, 64), (9, 17), (31, 100), (64, 784), (65, 800), (130, 33)]
+"""Bits and features: around the sizes of a byte, a word, a tile of four and a vector register."""
+
+
+def dots(rows: FloatArray, directions: FloatArray) -> FloatArray:
+    out = np.full((len(rows), len(directions)), np.nan, np.float32)
+    products.dots(rows, directions, out)
+    return out
+
+
+def sq_distances(rows: FloatArray, points: FloatArray) -> FloatArray:
+    out = np.full((len(rows), len(points)), np.nan, np.float32)
+    products.sq_distances(rows, points, out)
+    return out
+
+
+def signs(
+    rows: FloatArray,
+    directions: FloatArray,
+    thresholds: FloatArray,
+    by_blas: FloatArray | None = None,
+) -> NDArray[np.uint8]:
+    if by_blas is None:
+        with np.errstate(all="ignore"):
+            by_blas = rows @ directions.T
+    packed = np.full((len(rows), -(-len(directions) // 8)), 0xFF, np.uint8)
+    lengths = np.linalg.norm(directions, axis=1)
+    products.signs(rows, by_blas.copy(), directions, lengths, thresholds, packed)
+    return packed
+
+
+def assert_same_bits(rows: FloatArray, directions: FloatArray, thresholds: FloatArray) -> None:
+    expected = np.packbits(dots(rows, directions) > thresholds, axis=1)
+    np.testing.assert_array_equal(signs(rows, directions, thresholds), expected)
+
+
+def drawn(n: int, n_bits: int, n_features: int, seed: int = 0) -> tuple[FloatArray, FloatArray]:
+    rng = np.random.default_rng(seed)
+    return (
+        rng.standard_normal((n, n_features)).astype(np.float32),
+        rng.standard_normal((n_bits, n_features)).astype(np.float32),
+    )
+
+
+# Inner products and distances
+
+
+@pytest.mark.parametrize(("n_bits", "n_features"), SHAPES)
+def test_dots_are_inner_products(n_bits: int, n_features: int) -> None:
+    rows, directions = drawn(130, n_bits, n_features)
+    exact = rows.astype(np.float64) @ directions.T.astype(np.float64)
+    worst = np.abs(rows).astype(np.float64) @ np.abs(directions).T.astype(np.float64)
+    assert (np.abs(dots(rows, directions) - exact) <= 1e-6 * worst + 1e-12).all()
+
+
+@pytest.mark.parametrize(("n_bits", "n_features"), SHAPES)
+def test_distances_are_squared_distances(n_bits: int, n_features: int) -> None:
+    rows, points = drawn(130, n_bits, n_features)
+    exact = ((rows[:, None].astype(np.float64) - points) ** 2).sum(axis=2)
+    np.testing.assert_allclose(sq_distances(rows, points), exact, rtol=3e-6)
+
+
+@pytest.mark.parametrize("measure", [dots, sq_distances])
+@pytest.mark.parametrize(("n_bits", "n_features"), SHAPES)
+def test_a_row_alone_is_the_same_bit_for_bit(
+    measure: Callable[[FloatArray, FloatArray], FloatArray], n_bits: int, n_features: int
+) -> None:
+    rows, directions = drawn(150, n_bits, n_features)
+    together = measure(rows, directions)
+    for i in (0, 1, 63, 64, 149):
+        np.testing.assert_array_equal(measure(rows[i : i + 1], directions)[0], together[i])
+    np.testing.assert_array_equal(measure(rows[37:], directions), together[37:])
+    # Nor does it matter which directions share a tile.
+    for j in {0, n_bits // 2, n_bits - 1}:
+        np.testing.assert_array_equal(measure(rows, directions[j : j + 1])[:, 0], together[:, j])
+
+
+def test_distances_of_near_points_far_from_the_origin_do_not_cancel() -> None:
+    rows, _ = drawn(50, 9, 20)
+    near = (1 + np.arange(-4, 5)[:, None] * np.full((9, 20), 2.0**-20)).astype(np.float32)
+    ones = np.ones((1, 20), np.float32)
+    expected = 20 * (np.arange(-4, 5) * 2.0**-20) ** 2
+    np.testing.assert_allclose(sq_distances(ones, near)[0], expected, rtol=1e-6)
+    assert (sq_distances(rows, rows).diagonal() == 0).all()
+
+
+@pytest.mark.parametrize("far", [1e18, 1e25, 1e30, 8e37])
+def test_dots_of_far_rows_are_cut_to_float32(far: float) -> None:
+    rows, directions = drawn(60, 20, 40)
+    rows *= np.float32(far)
+    exact = rows.astype(np.float64) @ directions.T.astype(np.float64)
+    largest = float(np.finfo(np.float32).max)
+    found = dots(rows, directions)
+    assert np.isfinite(found).all()
+    worst = np.abs(rows).astype(np.float64) @ np.abs(directions).T.astype(np.float64)
+    assert (np.abs(found - exact.clip(-largest, largest)) <= 1e-6 * worst).all()
+
+
+def test_distances_beyond_float32_are_infinite() -> None:
+    rows = np.full((2, 30), 1e25, np.float32)
+    assert np.isinf(sq_distances(rows, np.zeros((5, 30), np.float32))).all()
+    assert (sq_distances(rows, rows) == 0).all()
+
+
+# Signs
+
+
+@pytest.mark.parametrize(("n_bits", "n_features"), SHAPES)
+def test_signs_are_those_of_dots(n_bits: int, n_features: int) -> None:
+    rows, directions = drawn(200, n_bits, n_features)
+    assert_same_bits(rows, directions, np.zeros(n_bits, np.float32))
+    thresholds = np.random.default_rng(1).standard_normal(n_bits).astype(np.float32)
+    assert_same_bits(rows, directions, thresholds)
+
+
+def test_signs_at_every_width_and_length() -> None:
+    rng = np.random.default_rng(2)
+    for n_bits in range(1, 131):
+        rows, directions = drawn(6, n_bits, int(rng.integers(1, 801)), n_bits)
+        # Thresholds that rows hit exactly: there the last bit of the sum decides.
+        assert_same_bits(rows, directions, dots(rows, directions)[n_bits % 6])
+
+
+@pytest.mark.parametrize(("n_bits", "n_features"), SHAPES)
+@pytest.mark.parametrize("towards", [-np.inf, np.inf])
+def test_a_threshold_one_step_away_is_seen(n_bits: int, n_features: int, towards: float) -> None:
+    rows, directions = drawn(12, n_bits, n_features)
+    exactly = dots(rows, directions)
+    for i in range(len(rows)):
+        beside = np.nextafter(exactly[i], np.float32(towards))
+        assert_same_bits(rows, directions, beside)
+        bits = np.unpackbits(signs(rows[i : i + 1], directions, beside), count=n_bits)
+        assert (bits == (towards < 0)).all()
+        assert not signs(rows[i : i + 1], directions, exactly[i]).any()
+
+
+def on_hyperplanes(directions: FloatArray, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Rows orthogonal each to one of the directions: the sign there is rounding."""
+    rows = rng.standard_normal((n, directions.shape[1]))
+    for i, row in enumerate(rows):
+        w = directions[i % len(directions)].astype(np.float64)
+        row -= (row @ w) / (w @ w) * w
+    return rows
+
+
+@pytest.mark.parametrize(("n_bits", "n_features"), SHAPES)
+@pytest.mark.parametrize("scale", [1, 1e-12, 1e-20, 1e15, 1e28])
+def test_rows_on_the_hyperplane(n_bits: int, n_features: int, scale: float) -> None:
+    _, directions = drawn(1, n_bits, n_features)
+    rows = scale * on_hyperplanes(directions, 120, np.random.default_rng(3))
+    assert_same_bits(rows.astype(np.float32), directions, np.zeros(n_bits, np.float32))
+
+
+def test_rows_so_small_that_their_squares_vanish() -> None:
+    for n_bits, n_features in SHAPES:
+        _, directions = drawn(1, n_bits, n_features)
+        rows = on_hyperplanes(directions, 120, np.random.default_rng(3))
+        for scale in (1e-25, 1e-30, 1e-36, 1e-42):
+            small = (scale * rows).astype(np.float32)
+            assert_same_bits(small, directions, np.zeros(n_bits, np.float32))
+
+
+@pytest.mark.parametrize(("n_bits", "n_features"), SHAPES)
+def test_whole_numbers_zeros_and_duplicates(n_bits: int, n_features: int) -> None:
+    rng = np.random.default_rng(4)
+    rows = rng.integers(-3, 4, (100, n_features)).astype(np.float32)
+    directions = rng.integers(-3, 4, (n_bits, n_features)).astype(np.float32)
+    rows[:5], directions[0] = 0, 0
+    rows[50:] = rows[:50]
+    exact = rows.astype(np.int64) @ directions.T.astype(np.int64)
+    thresholds = exact[7].astype(np.float32)
+    for t in (np.zeros(n_bits, np.float32), thresholds):
+        assert_same_bits(rows, directions, t)
+        packed = signs(rows, directions, t)
+        np.testing.assert_array_equal(packed, np.packbits(exact > t, axis=1))
+        np.testing.assert_array_equal(packed[50:], packed[:50])
+
+
+@pytest.mark.parametrize(("n_bits", "n_features"), SHAPES)
+@pytest.mark.parametrize("far", [1e14, 1e27, 1e30, 1e38])
+def test_far_rows(n_bits: int, n_features: int, far: float) -> None:
+    rows, directions = drawn(60, n_bits, n_features)
+    rows = (rows / np.abs(rows).max() * far / 4).astype(np.float32)
+    rows[::3] /= np.float32(1e10)
+    for thresholds in (np.zeros(n_bits, np.float32), dots(rows, directions)[2]):
+        assert_same_bits(rows, directions, thresholds)
+
+
+@pytest.mark.parametrize(("n_bits", "n_features"), SHAPES)
+def test_any_order_of_the_matrix_product_will_do(n_bits: int, n_features: int) -> None:
+    rows, directions = drawn(80, n_bits, n_features)
+    thresholds = dots(rows, directions)[0]
+    expected = np.packbits(dots(rows, directions) > thresholds, axis=1)
+    for order in range(3):
+        # Summed feature by feature, in another order each time: as bad as float32 sums get.
+        one_by_one = np.zeros((len(rows), n_bits), np.float32)
+        for c in np.random.default_rng(order).permutation(n_features):
+            one_by_one += rows[:, c : c + 1] * directions[:, c]
+        found = signs(rows, directions, thresholds, one_by_one)
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_where_float32_sums_could_overflow_signs_change_over_with_dots() -> None:
+    # Rows on the hyperplane whose length crosses the limit in steps below float32's own.
+    rng = np.random.default_rng(5)
+    steps = 1 + np.arange(-8, 9)[:, None] * 2.0**-25
+    for _ in range(200):
+        directions = (1e15 * rng.standard_normal((3, 50))).astype(np.float32)
+        reach = float(np.linalg.norm(directions.astype(np.float64), axis=1).max())
+        row = on_hyperplanes(directions, 1, rng)
+        row *= 1e30 / reach / np.linalg.norm(row)
+        assert_same_bits((steps * row).astype(np.float32), directions, np.zeros(3, np.float32))
+
+
+# Signs in place
+
+
+def test_to_signs_is_one_above_zero_and_sums_magnitudes() -> None:
+    values = np.array([[1.5, -0.0, 0.0], [-2.0, 1e-45, 3.0]], np.float32)
+    assert products.to_signs(values) == pytest.approx(6.5)
+    np.testing.assert_array_equal(values, [[1, -1, -1], [-1, 1, 1]])
