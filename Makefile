@@ -11,6 +11,9 @@ export BITFOLD_DATA := $(abspath ../shared/data)
 endif
 endif
 
+# No target downloads data; they use what is there.
+export BITFOLD_OFFLINE ?= 1
+
 .PHONY: demo test bench compare gallery lint paper clean
 
 # Made anew only when the dependencies change: a second `make test` starts at once.
@@ -35,17 +38,19 @@ lint: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
-# Every method on MNIST and on synthetic manifolds, at four code lengths: about an hour.
+# Every method at four code lengths, and the page of it; what docs/compare.jsonl has is not run again.
 compare: $(STAMP)
-	mkdir -p out
 	for data in mnist manifold-10 manifold-16 manifold-32 manifold-64; do \
-	  $(BIN)/bitfold compare $$data --records out/compare.jsonl || exit 1; done
+	  $(BIN)/bitfold compare $$data --records docs/compare.jsonl && \
+	  $(BIN)/bitfold compare $$data --records docs/compare.jsonl --bits 9 --methods labels \
+	  || exit 1; done
+	$(BIN)/python -m bitfold.experiments.comparison docs
 
 gallery: $(STAMP)
 	$(BIN)/python -m bitfold.experiments.gallery docs
 
 paper: $(STAMP)
-	$(BIN)/python -m pytest -m paper -s -v tests/paper
+	$(BIN)/python -m pytest -m paper -s -v tests/paper tests/features
 
 clean:
 	rm -rf $(VENV) out build dist

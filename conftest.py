@@ -1,8 +1,11 @@
-"""Doctests run in a folder of their own, because some of them save files."""
+"""Doctests run in a folder of their own, because some of them save files; nothing is downloaded."""
 
+import os
 from pathlib import Path
 
 import pytest
+
+os.environ.setdefault("BITFOLD_OFFLINE", "1")
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bitfold.experiments import paper
+from bitfold.experiments import comparison, paper
 from bitfold.experiments.artefacts import ARTEFACTS, Protocol
 from bitfold.experiments.claims import CLAIMS, Claim, Means, judge
 from bitfold.experiments.data import DATA
@@ -19,8 +19,8 @@ from bitfold.experiments.methods import METHODS, PAPER, SCAN, make
 from bitfold.experiments.pictures import pack, unpack
 from bitfold.experiments.records import Case, Record, Records
 from bitfold.experiments.report import write_report
-from bitfold.experiments.run import MEASURES
-from bitfold.experiments.tables import grid, markdown
+from bitfold.experiments.run import MEASURES as RUNNABLE
+from bitfold.experiments.tables import MEASURES, grid, measure_table
 from bitfold.hashers import Hasher
 
 WANTED = [
@@ -65,7 +65,7 @@ def test_cases_can_be_run(name: str, quick: bool) -> None:
     assert len(cases) == len(set(cases))
     for case in cases:
         assert case.data in DATA
-        assert case.measure in MEASURES
+        assert case.measure in RUNNABLE
         assert seconds(case) > 0
         if case.method != SCAN:
             assert isinstance(make(case.method, case.n_bits, 0, dict(case.options)), Hasher)
@@ -184,10 +184,21 @@ def test_the_grid_has_means_dashes_and_refusals() -> None:
     mean = np.mean([record["result"]["map"] for record in records[:2]])
     assert (name, cells[0], cells[1]) == ("ITQ", f"{mean:.1f}", "–")
     assert table.refusals == ["n_bits of ITQ must be at most n_features=64, got 128."]
-    assert markdown(table).count("\n") == 3
+    assert measure_table(records, MEASURES[0]).splitlines()[2] == f"| ITQ | {mean:.1f} | – |"
 
 
 def test_arrays_survive_json() -> None:
     array = np.arange(12, dtype=np.uint16).reshape(3, 4)
     np.testing.assert_array_equal(unpack(pack(array)), array)
     assert set(PAPER) <= METHODS.keys()
+
+
+def test_the_page_of_comparisons_has_every_data_set_and_measure(tmp_path: Path) -> None:
+    records = Records(None)
+    for data in ("mnist", "manifold-10"):
+        records.add(Case(data, "ITQ", 16), {"map": 12.34})
+    text = comparison.page(records, tmp_path).read_text(encoding="utf-8")
+    assert text.count("## ") == 2
+    assert "curved sheets in 10 dimensions" in text
+    assert text.count("| ITQ | 12.3 |") == 2
+    assert text.count("| ITQ | – |") == 6

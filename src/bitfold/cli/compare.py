@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 def compare(
     data: Annotated[str, typer.Argument(help="A data set: digits, mnist, cifar10, manifold-10 …")],
     bits: Annotated[str, typer.Option(help="Code lengths.")] = "16,32,64,128",
-    methods: Annotated[str, typer.Option(help="Names of methods, or all.")] = "all",
+    methods: Annotated[
+        str, typer.Option(help="Names of methods, all, or labels: those that learn from them.")
+    ] = "all",
     queries: Annotated[int, typer.Option(min=1, help="How many rows to set aside.")] = 1000,
     repeats: Annotated[int, typer.Option(min=1, help="Seeds to take the mean over.")] = 1,
     records: Annotated[
@@ -50,6 +52,8 @@ def _chosen(text: str) -> list[str]:
 
     if text == "all":
         return COMPARED
+    if text == "labels":
+        return [name for name in COMPARED if METHODS[name].uses_labels]
     known = {name.lower(): name for name in METHODS}
     asked = [part.strip().lower() for part in text.split(",")]
     for name in asked:

@@ -53,12 +53,13 @@ def mean(records: Iterable[Record], measure: str) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def markdown(table: Grid) -> str:
-    """Write a comparison for a page."""
-    heads = ["method", *(f"{head}, {n_bits} bits" for head, n_bits in table.heads)]
-    lines = [heads, ["---", *["---:"] * len(table.heads)]]
-    lines += [[method, *cells] for method, cells in table.rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+def measure_table(records: list[Record], measure: Measure) -> str:
+    """Write one measure of a comparison for a page: methods down, code lengths across."""
+    lengths = sorted({record["case"]["n_bits"] for record in records})
+    methods = list(dict.fromkeys(record["case"]["method"] for record in records))
+    rows = [["method", *(f"{n} bits" for n in lengths)], ["---", *["---:"] * len(lengths)]]
+    rows += [[method, *(_cell(records, method, n, measure) for n in lengths)] for method in methods]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
 
 
 def _cell(records: list[Record], method: str, n_bits: int, measure: Measure) -> str:

@@ -124,7 +124,7 @@ class STH(LinearHasher):
         *,
         n_samples: int = 5000,
         n_neighbors: int = 25,
-        C: float = 1.0,
+        C: float = 10.0,
         random_state: _checks.Seed = None,
     ) -> None:
         self.n_bits = n_bits
