@@ -20,7 +20,7 @@ from bitfold.experiments.pictures import pack, unpack
 from bitfold.experiments.records import Case, Record, Records
 from bitfold.experiments.report import write_report
 from bitfold.experiments.run import MEASURES as RUNNABLE
-from bitfold.experiments.tables import MEASURES, grid, measure_table
+from bitfold.experiments.tables import MEASURES, grid, measure_table, recommend
 from bitfold.hashers import Hasher
 
 WANTED = [
@@ -185,6 +185,15 @@ def test_the_grid_has_means_dashes_and_refusals() -> None:
     assert (name, cells[0], cells[1]) == ("ITQ", f"{mean:.1f}", "–")
     assert table.refusals == ["n_bits of ITQ must be at most n_features=64, got 128."]
     assert measure_table(records, MEASURES[0]).splitlines()[2] == f"| ITQ | {mean:.1f} | – |"
+
+
+def test_the_shortest_code_that_is_nearly_the_best_is_recommended() -> None:
+    scores = {("ITQ", 16): 50.0, ("SH", 16): 60.2, ("ITQ", 32): 61.0, ("SH", 32): 40.0}
+    cases = {Case("digits", method, n_bits): score for (method, n_bits), score in scores.items()}
+    records = [Records(None).add(case, {"map": score}) for case, score in cases.items()]
+    assert recommend(records) == ("SH", 16, 60.2)
+    assert recommend(records, slack=0.5) == ("ITQ", 32, 61.0)
+    assert recommend([Records(None).add(Case("digits", "ITQ", 99), {"refused": "."})]) is None
 
 
 def test_arrays_survive_json() -> None:

@@ -47,6 +47,16 @@ def test_any_difference_makes_another_case(tmp_path: Path, other: Case) -> None:
     assert other not in Records(tmp_path / "r")
 
 
+def test_a_field_that_a_record_does_not_know_yet_has_its_default(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    Records(path).add(CASE, {"map": 1})
+    record = json.loads(path.read_text())
+    del record["case"]["labels"], record["case"]["rows"]
+    path.write_text(json.dumps(record) + "\n")
+    assert CASE in Records(path)
+    assert Case.of(Records(path)[CASE]) == CASE
+
+
 def test_a_line_cut_off_is_not_there_and_spoils_no_other(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     other = Case("digits", "SH", 8)

@@ -23,7 +23,7 @@ from bitfold.experiments.layouts import (
     show_retrieved,
     show_times,
 )
-from bitfold.experiments.methods import EMBEDDINGS, PAPER, SCAN
+from bitfold.experiments.methods import EMBEDDINGS, METHODS, PAPER, SCAN
 from bitfold.experiments.records import Case, Record
 
 
@@ -73,11 +73,16 @@ def sweep(
         lengths = [n for n in lengths if n in QUICK_LENGTHS] or list(lengths)[:1]
     size = (QUICK_QUERIES, QUICK_ROWS) if protocol.quick else (queries or protocol.queries, 0)
     return [
-        Case(data, method, n_bits, seed, *size, measure, tuple(sorted(options.items())))
+        Case(data, method, n_bits, seed, *size, measure, _settings(method, options))
         for method in methods
         for n_bits in lengths
         for seed in protocol.seeds
     ]
+
+
+def _settings(method: str, options: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """All settings of a method, those of the paper included: equal cases are then shared."""
+    return tuple(sorted({**METHODS[method].settings, **options}.items()))
 
 
 def _scan(protocol: Protocol, data: str, measure: str = "scan", queries: int = 1000) -> list[Case]:

@@ -16,8 +16,8 @@ HEAD = """# All methods side by side
 Tie-aware mean average precision of Hamming ranking, F1 of looking up radius 2, seconds to fit and
 microseconds to encode a row, by code length. Made by `make compare` on 2 cores, one seed, defaults
 but for what the name says: IMH and AGH have 400 base points and 5 nearest, `-2` is two layers,
-`-ITQ` the learned rotation, IMHs the supervised form of IMH. The last six learn from labels. A dash
-is a length the method cannot have.
+`-ITQ` the learned rotation, IMHs the supervised form of IMH. The last six learn from labels; they
+have 9 bits too, all that ten classes give IMHs. Other dashes are lengths a method cannot have.
 
 Several defaults were chosen by looking at MAP on MNIST with these same queries (those of IMH, AGH,
 LLH, KSH, BRE, SSH and RMMH), so that their rows are somewhat optimistic.
@@ -50,7 +50,7 @@ def _title(data: str) -> str:
 
 
 def _part(records: list[Record], measure: Measure) -> str:
-    return f"**{measure.head}**\n\n{measure_table(records, measure)}"
+    return f"**{measure.about}**\n\n{measure_table(records, measure)}"
 
 
 if __name__ == "__main__":

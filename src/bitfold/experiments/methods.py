@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from bitfold import hashers as h
@@ -11,29 +12,39 @@ from bitfold.hashers._strategies import BASES
 Make = Callable[..., h.Hasher]
 
 
+Settings = Mapping[str, Any]
+
+IMH_SETTINGS: Settings = {"m": 400, "base": "kmeans", "k": 5}
+"""The paper's base set and neighbours (Sec. 4.1)."""
+
+
 class Method(NamedTuple):
-    """A method: how to make its hasher for a code length, and whether it learns from labels."""
+    """A method: how to make its hasher for a code length, whether it learns from labels.
+
+    ``settings`` are what experiments vary, with the paper's values.
+    """
 
     make: Make
     uses_labels: bool = False
+    settings: Settings = MappingProxyType({})
 
 
 def _imh(embedding: str, rotation: str | None) -> Make:
-    def make(n_bits: int, *, m: int = 400, base: str = "kmeans", k: int = 5) -> h.Hasher:
+    def make(n_bits: int, *, m: int, base: str, k: int) -> h.Hasher:
         return h.IMH(n_bits, base=BASES[base](m), embedding=embedding, rotation=rotation, k=k)
 
     return make
 
 
 def _imhs(rotation: str | None) -> Make:
-    def make(n_bits: int, *, m: int = 1000) -> h.Hasher:
+    def make(n_bits: int, *, m: int) -> h.Hasher:
         return h.SupervisedIMH(n_bits, base=BASES["kmeans"](m), rotation=rotation)
 
     return make
 
 
 def _agh(layers: int) -> Make:
-    def make(n_bits: int, *, m: int = 400, base: str = "kmeans", k: int = 5) -> h.Hasher:
+    def make(n_bits: int, *, m: int, base: str, k: int) -> h.Hasher:
         return h.AGH(n_bits, layers=layers, base=BASES[base](m), k=k)
 
     return make
@@ -53,10 +64,16 @@ EMBEDDINGS = {
 """The paper's names of the embeddings, and ours."""
 
 METHODS: dict[str, Method] = {
-    **{f"IMH-{name}": Method(_imh(ours, None)) for name, ours in EMBEDDINGS.items()},
-    **{f"IMH-{name}-ITQ": Method(_imh(EMBEDDINGS[name], "itq")) for name in ("tSNE", "LE")},
-    "AGH": Method(_agh(1)),
-    "AGH-2": Method(_agh(2)),
+    **{
+        f"IMH-{name}": Method(_imh(ours, None), settings=IMH_SETTINGS)
+        for name, ours in EMBEDDINGS.items()
+    },
+    **{
+        f"IMH-{name}-ITQ": Method(_imh(EMBEDDINGS[name], "itq"), settings=IMH_SETTINGS)
+        for name in ("tSNE", "LE")
+    },
+    "AGH": Method(_agh(1), settings=IMH_SETTINGS),
+    "AGH-2": Method(_agh(2), settings=IMH_SETTINGS),
     "LLH": Method(h.LLH),
     "STH": Method(h.STH),
     "SH": Method(h.SH),
@@ -70,8 +87,8 @@ METHODS: dict[str, Method] = {
     "SKLSH": Method(h.SKLSH),
     "PStableLSH": Method(h.PStableLSH),
     "LSH": Method(h.LSH),
-    "IMHs": Method(_imhs(None), uses_labels=True),
-    "IMHs-ITQ": Method(_imhs("itq"), uses_labels=True),
+    "IMHs": Method(_imhs(None), True, {"m": 1000}),
+    "IMHs-ITQ": Method(_imhs("itq"), True, {"m": 1000}),
     "KSH": Method(h.KSH, uses_labels=True),
     "CCA-ITQ": Method(h.CCAITQ, uses_labels=True),
     "SSH": Method(h.SSH, uses_labels=True),
@@ -96,7 +113,8 @@ COMPARED = [
 
 def make(name: str, n_bits: int, seed: int, options: dict[str, Any]) -> h.Hasher:
     """Make the hasher of a case."""
-    hasher = METHODS[name].make(n_bits, **options)
+    method = METHODS[name]
+    hasher = method.make(n_bits, **{**method.settings, **options})
     if "random_state" in hasher.get_params():
         hasher.set_params(random_state=seed)
     return hasher

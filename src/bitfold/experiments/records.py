@@ -6,7 +6,7 @@ import json
 import os
 import platform
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,8 @@ Record = dict[str, Any]
 class Case:
     """One run: a method with its settings, on a data set, and what is measured of it.
 
-    ``rows`` is how much of the database is used, 0 for all of it.
+    ``data`` names a data set, or a file of vectors with ``labels`` in another file; ``rows`` is
+    how much of the database is used, 0 for all of it.
     """
 
     data: str
@@ -30,6 +31,7 @@ class Case:
     rows: int = 0
     measure: str = "retrieval"
     options: tuple[tuple[str, Any], ...] = ()
+    labels: str = ""
 
     @property
     def title(self) -> str:
@@ -39,8 +41,20 @@ class Case:
 
     @property
     def key(self) -> str:
-        """What two equal cases have in common."""
-        return json.dumps(asdict(self), sort_keys=True)
+        """What two equal cases have in common; a field at its default says nothing."""
+        told = {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if getattr(self, field.name) != field.default
+        }
+        return json.dumps(told, sort_keys=True)
+
+    @classmethod
+    def of(cls, record: Record) -> Case:
+        """Return the case of a record."""
+        told = dict(record["case"])
+        options = tuple((str(name), value) for name, value in told.pop("options", ()))
+        return cls(**told, options=options)
 
 
 class Records:
@@ -52,7 +66,7 @@ class Records:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self._known = {_key(record): record for record in _read(path)} if path else {}
+        self._known = {Case.of(record).key: record for record in _read(path)} if path else {}
 
     def __contains__(self, case: Case) -> bool:
         return case.key in self._known
@@ -82,18 +96,14 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{name: version(name) for name in names}}
 
 
-def _key(record: Record) -> str:
-    return json.dumps(record["case"], sort_keys=True)
-
-
 def _read(path: Path) -> Iterator[Record]:
     if not path.exists():
         return
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
             record = json.loads(line)
-            _key(record), record["result"]
-        except (ValueError, KeyError, TypeError):
+            Case.of(record), record["result"]
+        except (ValueError, KeyError, TypeError, AttributeError):
             continue  # cut off by a process that was killed; its case runs again
         yield record
 

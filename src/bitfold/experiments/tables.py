@@ -9,18 +9,19 @@ from bitfold.experiments.records import Record
 
 
 class Measure(NamedTuple):
-    """A number of a record's result: its head in a table and how it is written."""
+    """A number of a record's result: its head in a table, short and long, and its decimals."""
 
     name: str
     head: str
+    about: str
     digits: int
 
 
 MEASURES = (
-    Measure("map", "MAP %", 1),
-    Measure("f1", "F1, radius 2", 2),
-    Measure("fit_seconds", "fit s", 1),
-    Measure("encode_us", "encode µs", 1),
+    Measure("map", "MAP", "MAP, percent", 1),
+    Measure("f1", "F1", "F1 in radius 2", 2),
+    Measure("fit_seconds", "fit s", "Seconds to fit", 1),
+    Measure("encode_us", "µs", "Microseconds to encode a row", 1),
 )
 """What a comparison shows of each method and code length."""
 
@@ -62,7 +63,39 @@ def measure_table(records: list[Record], measure: Measure) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
 
 
+class Recommendation(NamedTuple):
+    """A method and a code length to take, and the score that speaks for them."""
+
+    method: str
+    n_bits: int
+    map: float
+
+
+def recommend(records: Iterable[Record], slack: float = 1.0) -> Recommendation | None:
+    """Recommend the shortest code whose MAP is within ``slack`` points of the best.
+
+    Among methods of that length it is the best one; None if nothing could be measured.
+    """
+    known = list(records)
+    settings = dict.fromkeys((r["case"]["method"], r["case"]["n_bits"]) for r in known)
+    scores = {
+        setting: mean([r for r in known if _setting(r) == setting], "map") for setting in settings
+    }
+    found = [Recommendation(*key, value) for key, value in scores.items() if value is not None]
+    if not found:
+        return None
+    best = max(option.map for option in found)
+    good = [option for option in found if option.map >= best - slack]
+    return min(good, key=lambda option: (option.n_bits, -option.map))
+
+
+def _setting(record: Record) -> tuple[str, int]:
+    return record["case"]["method"], record["case"]["n_bits"]
+
+
 def _cell(records: list[Record], method: str, n_bits: int, measure: Measure) -> str:
-    own = [r for r in records if (r["case"]["method"], r["case"]["n_bits"]) == (method, n_bits)]
+    own = [r for r in records if _setting(r) == (method, n_bits)]
     value = mean(own, measure.name)
-    return "\N{EN DASH}" if value is None else f"{value:.{measure.digits}f}"
+    if value is None:
+        return "\N{EN DASH}"
+    return f"{value:.{0 if value >= 100 else measure.digits}f}"
