@@ -119,6 +119,11 @@ def test_a_claim_about_cases_that_were_not_run_is_neither_true_nor_false() -> No
     assert judge([Claim("y", lambda of: not claim.holds(of))], [made_up(case)])[0].holds is False
 
 
+@pytest.mark.parametrize("name", CLAIMS)
+def test_no_claim_is_judged_without_records(name: str) -> None:
+    assert [verdict.holds for verdict in judge(CLAIMS[name], [])] == [None] * len(CLAIMS[name])
+
+
 def test_means_are_over_seeds_and_tell_settings_apart() -> None:
     cases = [Case("mnist", "AGH", 64, seed, options=(("m", m),)) for m in (1, 2) for seed in (0, 4)]
     records = [made_up(case) for case in cases]

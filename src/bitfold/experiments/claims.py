@@ -81,6 +81,8 @@ def _falling(*names: str) -> Callable[[Means], bool]:
         values = []
         for name in names:
             lengths = [n for n in of.lengths("cifar10", name) if n >= 32]
+            if not lengths:
+                raise Missing(name)
             values.append(np.mean([of("map", "cifar10", name, n) for n in lengths]))
         return bool((np.diff(values) < 0).all())
 
@@ -138,6 +140,8 @@ def _base_methods_in_order(of: Means) -> bool:
 
 def _rotation_lifts(data: str) -> Callable[[Means], bool]:
     def holds(of: Means) -> bool:
+        if not of.lengths(data, "IMH-tSNE"):
+            raise Missing("IMH-tSNE")
         return all(
             of("f1", data, f"{name}-ITQ", n) > of("f1", data, name, n)
             for name in ("IMH-tSNE", "IMH-LE")
