@@ -80,7 +80,7 @@ def test_the_unit_of_measurement_does_not_matter() -> None:
     normal, threshold = maximum_margin(X, labels, 1.0)
     # A power of two, by which nothing is rounded.
     finer = maximum_margin(1024 * X, labels, 1.0)
-    np.testing.assert_allclose(finer.normal, normal, atol=1e-12)
+    np.testing.assert_allclose(finer.direction, normal, atol=1e-12)
     assert finer.threshold == pytest.approx(1024 * threshold)
 
 

@@ -21,6 +21,13 @@ class _Directions(NamedTuple):
     lengths: FloatArray
 
 
+class Hyperplane(NamedTuple):
+    """A bit's normal and how far along it the plane lies."""
+
+    direction: NDArray[np.float64]
+    threshold: float
+
+
 class LinearHasher(Hasher):
     """Bit b of x is whether (x - centre)·w_b exceeds a threshold.
 

@@ -18,11 +18,9 @@ from bitfold.hashers._labels import SupervisedMixin, labelled
 from bitfold.hashers._linear import LinearHasher
 from bitfold.hashers._principal import along, n_bits_within_features
 from bitfold.hashers._scatter import Scatter, scatter, whitening
+from bitfold.hashers.itq import SAMPLE
 
 RealArray = NDArray[np.float64]
-
-SAMPLE = 1 << 16
-"""Rows that the rotation is learned from."""
 
 
 class Correlated(NamedTuple):

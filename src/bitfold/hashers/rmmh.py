@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,16 +11,9 @@ from sklearn.svm import SVC
 from bitfold import _checks
 from bitfold._rows import Rows
 from bitfold.hashers._base import Progress
-from bitfold.hashers._linear import LinearHasher
+from bitfold.hashers._linear import Hyperplane, LinearHasher
 
 RealArray = NDArray[np.float64]
-
-
-class Hyperplane(NamedTuple):
-    """Points x for which x·normal = threshold; the normal has length 1, or 0 if there is none."""
-
-    normal: RealArray
-    threshold: float
 
 
 def random_labels(n: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from bitfold._rows import Rows
 from bitfold.embedding.graph import gaussian_graph
 from bitfold.embedding.spectral import smallest, with_fixed_signs
 from bitfold.hashers._base import Progress
-from bitfold.hashers._linear import LinearHasher
+from bitfold.hashers._linear import Hyperplane, LinearHasher
 from bitfold.hashers._principal import DEFAULT_BITS
 
 FloatArray = NDArray[np.float32]
@@ -26,13 +26,6 @@ Bits = NDArray[np.bool_]
 
 _DENSE = 1000
 """Points up to which all of the graph's matrix is quicker than its edges."""
-
-
-class Hyperplane(NamedTuple):
-    """A bit's normal and how far along it the plane lies."""
-
-    direction: RealArray
-    threshold: float
 
 
 def laplacian_eigenvectors(weights: sparse.csr_array, n: int) -> RealArray:
