@@ -45,7 +45,7 @@ def made_up(case: Case) -> Record:
         "labels": pack(np.array([0, 1, 2], np.uint8)),
     }
     by_measure: dict[str, dict[str, Any]] = {
-        "curves": {**result, **curves, "cutoffs": [1, 10]},
+        "retrieval": {**result, **curves, "cutoffs": [1, 10]},
         "retrieved": {**strip, "ids": []},
         "digits": {"ℓ2": strip, "Hamming": strip},
         "plane": plane,

@@ -36,7 +36,7 @@ def test_a_record_comes_back(tmp_path: Path) -> None:
         Case("digits", "ITQ", 16, seed=1, options=(("m", 100),)),
         Case("digits", "ITQ", 16, queries=5, options=(("m", 100),)),
         Case("digits", "ITQ", 16, rows=5, options=(("m", 100),)),
-        Case("digits", "ITQ", 16, measure="curves", options=(("m", 100),)),
+        Case("digits", "ITQ", 16, measure="classification", options=(("m", 100),)),
         Case("digits", "ITQ", 16, options=(("m", 200),)),
         Case("digits", "ITQ", 16),
     ],

@@ -224,8 +224,7 @@ ARTEFACTS: dict[str, Artefact] = {
         ),
         Artefact(
             "fig-cifar-pr", "Fig. 6", "Precision and recall on CIFAR-10, 64 bits",
-            lambda p: sweep(p, "cifar10", PAPER, [64], measure="curves"),
-            show_curves,
+            lambda p: sweep(p, "cifar10", PAPER, [64]), show_curves,
         ),
         Artefact("fig-retrieved", "Fig. 7", "Retrieved, 32 bits", _retrieved, show_retrieved),
         Artefact(

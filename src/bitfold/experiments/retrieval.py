@@ -50,22 +50,6 @@ def retrieval(case: Case, data: Dataset, report: Report | None = None) -> Result
     return {**_of_ranking(histograms), **_of_lookup(histograms), **_times(coded)}
 
 
-def curves(case: Case, data: Dataset, report: Report | None = None) -> Result:
-    """Run a case, and keep precision and recall of the first so many items too."""
-    coded = code(case, data, report)
-    histograms = metrics.distance_histograms(coded.queries, coded.database, data.relevance)
-    at = [n for n in CUTOFFS if n <= len(coded.database)]
-    found = metrics.ranking_curves(histograms, at)
-    return {
-        **_of_ranking(histograms),
-        **_of_lookup(histograms),
-        **_times(coded),
-        "cutoffs": at,
-        "precision_at": (100 * found.precision.mean(axis=0)).round(3).tolist(),
-        "recall_at": (100 * found.recall.mean(axis=0)).round(3).tolist(),
-    }
-
-
 def scan(case: Case, data: Dataset, report: Report | None = None) -> Result:
     """Rank by exact ℓ2 distance between the vectors: what codes are up against."""
     precisions = []
@@ -98,8 +82,15 @@ def code(case: Case, data: Dataset, report: Report | None) -> Coded:
 
 
 def _of_ranking(histograms: DistanceHistograms) -> Result:
-    """Mean average precision, in percent."""
-    return {"map": 100 * float(np.mean(metrics.average_precision(histograms)))}
+    """Mean average precision, precision and recall of the first so many, in percent."""
+    at = [n for n in CUTOFFS if n <= histograms.found[0].sum()]
+    found = metrics.ranking_curves(histograms, at)
+    return {
+        "map": 100 * float(np.mean(metrics.average_precision(histograms))),
+        "cutoffs": at,
+        "precision_at": (100 * found.precision.mean(axis=0)).round(3).tolist(),
+        "recall_at": (100 * found.recall.mean(axis=0)).round(3).tolist(),
+    }
 
 
 def _of_lookup(histograms: DistanceHistograms) -> Result:

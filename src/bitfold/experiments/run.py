@@ -9,11 +9,10 @@ from bitfold.datasets import Dataset
 from bitfold.experiments.classification import classification
 from bitfold.experiments.pictures import digits, plane, retrieved
 from bitfold.experiments.records import Case, Record, Records
-from bitfold.experiments.retrieval import Report, Result, curves, retrieval, scan
+from bitfold.experiments.retrieval import Report, Result, retrieval, scan
 
 MEASURES: dict[str, Callable[[Case, Dataset, Report | None], Result]] = {
     "retrieval": retrieval,
-    "curves": curves,
     "scan": scan,
     "classification": classification,
     "plane": plane,

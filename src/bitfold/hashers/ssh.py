@@ -162,7 +162,7 @@ class SSH(SupervisedMixin, LinearHasher):
         n_bits: int | None = None,
         *,
         variant: str = "sequential",
-        n_samples: int = 1000,
+        n_samples: int = 2000,
         eta: float = 0.1,
         random_state: _checks.Seed = None,
     ) -> None:
