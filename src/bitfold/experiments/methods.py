@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from bitfold import hashers as h
+from bitfold.embedding import SNE, TSNE, ElasticEmbedding, Embedding
 from bitfold.hashers._strategies import BASES
 
 Make = Callable[..., h.Hasher]
@@ -29,7 +30,7 @@ class Method(NamedTuple):
     settings: Settings = MappingProxyType({})
 
 
-def _imh(embedding: str, rotation: str | None) -> Make:
+def _imh(embedding: str | Embedding, rotation: str | None) -> Make:
     def make(n_bits: int, *, m: int, base: str, k: int) -> h.Hasher:
         return h.IMH(n_bits, base=BASES[base](m), embedding=embedding, rotation=rotation, k=k)
 
@@ -50,10 +51,11 @@ def _agh(layers: int) -> Make:
     return make
 
 
-EMBEDDINGS = {
-    "tSNE": "tsne",
-    "SNE": "sne",
-    "EE": "ee",
+EMBEDDINGS: dict[str, str | Embedding] = {
+    # The paper's graph, by distance; ours, counted from the data, is in the method "IMH".
+    "tSNE": TSNE(perplexity=5),
+    "SNE": SNE(perplexity=5),
+    "EE": ElasticEmbedding(perplexity=5),
     "LE": "le",
     "LE_B": "le_b",
     "LLE": "lle",
@@ -64,6 +66,7 @@ EMBEDDINGS = {
 """The paper's names of the embeddings, and ours."""
 
 METHODS: dict[str, Method] = {
+    "IMH": Method(h.IMH),
     **{
         f"IMH-{name}": Method(_imh(ours, None), settings=IMH_SETTINGS)
         for name, ours in EMBEDDINGS.items()
