@@ -1,4 +1,8 @@
-"""Run all benchmarks, or those named: ``python -m benchmarks core``."""
+"""Run all benchmarks, or those named: ``python -m benchmarks core``.
+
+``stores``, which starts a Postgres, and ``distributed``, which starts a Dask cluster, run only when
+named.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from rich.table import Table
 
 from benchmarks._harness import Ratio
 
-GROUPS = ["core", "hashers", "search", "metrics"]
+GROUPS = ["core", "large", "hashers", "search", "metrics", "streaming"]
 
 
 def show(console: Console, group: str, ratios: list[Ratio]) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from numpy.typing import NDArray
+from pytest import MonkeyPatch
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.cluster import KMeans
@@ -19,16 +20,19 @@ from sklearn.datasets import make_blobs
 from bitfold import base_set
 from bitfold._rows import Rows
 from bitfold.base_set import (
+    BUDGET,
     BaseStrategy,
     KMeansBase,
     KMediansBase,
     RandomBase,
+    automatic_size,
     distinct_rows,
     first_distinct,
     is_labelled,
     kmeans,
     sample_size,
     share_out,
+    work,
 )
 
 FloatArray = NDArray[np.float32]
@@ -431,7 +435,7 @@ def test_strategies_are_scikit_learn_objects() -> None:
     strategy = KMeansBase(7, n_iter=3)
     assert clone(strategy).get_params() == {"m": 7, "n_iter": 3}
     assert repr(strategy) == "KMeansBase(m=7, n_iter=3)"
-    assert RandomBase().m == KMeansBase().m == KMediansBase().m == 400
+    assert RandomBase().m == KMeansBase().m == KMediansBase().m == "auto"
 
 
 def nan_in_row(X: FloatArray, row: int) -> FloatArray:
@@ -484,3 +488,55 @@ def test_m_is_an_integer() -> None:
     m: Any = 5.0
     with pytest.raises(TypeError, match=r"^m of KMeansBase must be an integer, got 5\.0\.$"):
         KMeansBase(m).choose(cloud())
+
+
+# As many as the data call for
+
+
+@pytest.mark.parametrize(
+    ("n", "n_features", "m"),
+    [(2, 5, 2), (300, 5, 300), (400, 5, 400), (8000, 64, 400), (20_000, 64, 2000)],
+)
+def test_small_data_have_400_base_points_and_others_one_for_ten_rows(
+    n: int, n_features: int, m: int
+) -> None:
+    assert automatic_size(n, n_features).m == m
+
+
+@pytest.mark.parametrize("n_features", [64, 128, 784])
+def test_the_work_of_more_base_points_is_bounded(n_features: int) -> None:
+    sizes = [automatic_size(n, n_features) for n in (30_000, 300_000, 3_000_000, 1_000_000_000)]
+    assert sizes[-1].m == sizes[-2].m < 10_000
+    for n, size in zip((30_000, 300_000, 3_000_000), sizes, strict=False):
+        assert 400 <= size.m <= n // 10
+        assert work(n, n_features, size.m) <= BUDGET * work(n, n_features, 400)
+        assert f"{n:,} rows" in size.why
+
+
+def test_a_number_that_was_asked_for_stays() -> None:
+    assert KMeansBase(7).size(10**6, 10) == (7, "as asked for")
+    with pytest.raises(ValueError, match="m of KMeansBase must be an integer or \"auto\", got 'a'"):
+        KMeansBase("a").choose(np.eye(5))
+
+
+def test_automatic_sizes_do_not_warn_of_duplicates() -> None:
+    X = np.repeat(np.eye(3, dtype=np.float32), 5, axis=0)
+    assert len(KMeansBase().choose(X, rng=0)) == 3
+
+
+def test_many_centres_in_many_dimensions_are_found_along_few(monkeypatch: MonkeyPatch) -> None:
+    """Near as good as in all dimensions, and no cluster is empty."""
+    rng = np.random.default_rng(0)
+    X = (rng.standard_normal((6000, 20)) @ rng.standard_normal((20, 150))).astype(np.float32)
+    X += 0.1 * rng.standard_normal(X.shape).astype(np.float32)
+    monkeypatch.setattr(base_set, "PROJECT_FROM", 100)
+    projected = kmeans(X, 200, 10, np.random.default_rng(0))
+    monkeypatch.setattr(base_set, "PROJECT_FROM", 1000)
+    plain = kmeans(X, 200, 10, np.random.default_rng(0))
+    assert not np.array_equal(projected, plain)
+
+    def distortion(centres: FloatArray) -> float:
+        return float((cdist(X, centres).min(axis=1) ** 2).sum())
+
+    assert distortion(projected) < 1.03 * distortion(plain)
+    assert len(np.unique(cdist(X, projected).argmin(axis=1))) == 200

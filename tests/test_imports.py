@@ -15,12 +15,12 @@ import bitfold
 
 ROOT = Path(bitfold.__file__).parent
 
-BOTTOM = {"_kernels", "_checks", "_rows"}
+BOTTOM = {"_arrow", "_kernels", "_checks", "_rows", "_sources"}
 STEPS = {"base_set", "embedding", "induction", "subspace", "binarize"}
 LEAVES = STEPS | {"codes", "metrics", "features", "prototype", "persistence"}
 MIDDLE = {"hashers", "search", "datasets"}
 ANYTHING = BOTTOM | LEAVES | MIDDLE | {
-    "_version", "cli", "distributed", "experiments", "explorer", "stores"
+    "_version", "cli", "distributed", "experiments", "explorer", "stores", "streaming"
 }  # fmt: skip
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -28,7 +28,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "_version": set(),
     "_checks": set(),
     "_kernels": set(),
-    "_rows": {"_checks", "_kernels"},
+    "_arrow": set(),
+    "_sources": {"_arrow", "_checks", "_kernels"},
+    "_rows": {"_checks", "_kernels", "_sources"},
     # One step, one module: they do not know each other
     **dict.fromkeys(STEPS, BOTTOM),
     "codes": BOTTOM,
@@ -38,9 +40,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "persistence": {"_checks", "codes"},
     # What composes them
     "hashers": BOTTOM | STEPS | {"codes", "persistence"},
+    "streaming": BOTTOM | {"codes", "hashers", "persistence"},
     "search": {"_checks", "_kernels", "codes", "persistence"},
-    "stores": {"codes", "search"},
-    "distributed": {"base_set", "codes", "hashers"},
+    "stores": {"_checks", "codes", "persistence", "search"},
+    "distributed": BOTTOM | {"base_set", "codes", "hashers", "induction", "search"},
     "datasets": BOTTOM | {"features", "metrics", "persistence"},
     "experiments": BOTTOM | LEAVES | MIDDLE,
     # The top

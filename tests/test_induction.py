@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from bitfold.induction import BaseSet, Neighbours, learn_bandwidth
+from bitfold.induction import MANY, BaseSet, Neighbours, learn_bandwidth
 from bitfold.prototype import exact_induction
 
 FloatArray = NDArray[np.float32]
@@ -192,3 +192,69 @@ def test_noise_in_directions_of_its_own_changes_no_bandwidth() -> None:
 def test_without_differences_any_bandwidth_will_do(k: int) -> None:
     base = BaseSet(np.ones((10, 2), np.float32), k)
     assert learn_bandwidth(base.neighbours(cloud(5, 2))) == 1.0
+
+
+def test_many_base_points_have_weights_that_reach_farther() -> None:
+    d = np.array([[0.0, 1.0, 3.0]])
+    found = Neighbours(np.zeros(d.shape, np.int32), d)
+    assert learn_bandwidth(found, 8000) == pytest.approx(2 * learn_bandwidth(found, 1000))
+    assert learn_bandwidth(found, 10) == learn_bandwidth(found)
+
+
+# Very many base points
+
+
+@pytest.fixture(scope="module")
+def many() -> FloatArray:
+    """Points on a curved sheet in 150 dimensions."""
+    rng = np.random.default_rng(3)
+    waves = 0.4 * rng.standard_normal((6, 150))
+    return np.sin(rng.uniform(-2, 2, (MANY + 500, 6)) @ waves).astype(np.float32)
+
+
+def test_lists_that_would_miss_too_many_are_not_used(many: FloatArray) -> None:
+    noise = cloud(len(many), 150)
+    assert BaseSet(noise, 5)._lists is None
+    assert BaseSet(noise, 5).width == len(noise)
+    assert BaseSet(many, 5)._lists is not None
+
+
+@pytest.mark.parametrize("width", [150, 40, 6])
+def test_of_many_base_points_nearly_all_the_nearest_are_found(many: FloatArray, width: int) -> None:
+    B, X = many[:, :width].copy(), many[::3, :width] + 0.05 * cloud(1, width)
+    found = BaseSet(B, 5).neighbours(X)
+    distances = cdist(X, B, "sqeuclidean")
+    nearest = np.argsort(distances, axis=1)[:, :5]
+    agree = (found.indices[:, :, None] == nearest[:, None]).any(axis=1).mean()
+    assert agree >= 0.995
+    np.testing.assert_allclose(
+        found.sq_distances, np.take_along_axis(distances, found.indices, 1), rtol=1e-4, atol=1e-5
+    )
+    assert (np.diff(found.sq_distances, axis=1) >= 0).all()
+
+
+def test_a_row_finds_the_same_in_any_company(many: FloatArray) -> None:
+    base, X = BaseSet(many, 5), many[:200] + 0.1
+    whole = base.neighbours(X)
+    again = BaseSet(many.copy(), 5)
+    for first, size in ((0, 1), (17, 3), (100, 64)):
+        part = again.neighbours(np.ascontiguousarray(X[first : first + size]))
+        np.testing.assert_array_equal(part.indices, whole.indices[first : first + size])
+        np.testing.assert_array_equal(part.sq_distances, whole.sq_distances[first : first + size])
+
+
+def test_rows_far_away_from_many_base_points_are_measured_too(many: FloatArray) -> None:
+    X = np.concatenate([many[:2] * np.float32(1e18), many[:2] * np.float32(1e30), many[:2] * 0])
+    found = BaseSet(many, 5).neighbours(np.ascontiguousarray(X, np.float32))
+    assert np.isfinite(found.sq_distances).all()
+    distances = cdist(X.astype(np.float64), many.astype(np.float64), "sqeuclidean")
+    np.testing.assert_array_equal(found.indices[2:4, 0], distances[2:4].argmin(axis=1))
+    assert (found.indices >= 0).all()
+
+
+def test_many_equal_base_points_are_no_trouble() -> None:
+    B = np.zeros((MANY + 10, 150), np.float32)
+    B[0, 0] = 1
+    found = BaseSet(B, 5).neighbours(cloud(4, 150))
+    assert (found.indices >= 0).all()
+    assert all(len(set(row)) == 5 for row in found.indices.tolist())

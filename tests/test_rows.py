@@ -283,3 +283,33 @@ def test_pages_that_were_read_do_not_count_as_memory(tmp_path: Path) -> None:
     # Megabytes; the matrix is 200, a block 8, and what was taken 12.
     assert of_blocks < 40
     assert of_take < 60
+
+
+LOOK_BACK = """
+import re, sys
+from pathlib import Path
+import numpy as np
+from bitfold._rows import Rows
+
+def mapped():
+    status = Path("/proc/self/status").read_text()
+    return int(re.search(r"RssFile:\\s+(\\d+) kB", status)[1]) // 1024
+
+X = np.memmap(sys.argv[1], np.uint8, "r", shape=(1_000_000, 128))
+rows = Rows(X, np.zeros(128, np.float32), "T")
+rows.block(0, 1000)
+before = mapped()
+for stop in range(2000, len(X), 1000):
+    rows.block(stop - 1000, stop)
+    X[stop - 1, 0]  # as another thread may that works on what is beside it
+print(mapped() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux tells mapped memory")
+def test_pages_that_come_back_with_their_neighbours_go_again(tmp_path: Path) -> None:
+    with (tmp_path / "x").open("wb") as file:
+        file.truncate(128_000_000)
+    command = [sys.executable, "-c", LOOK_BACK, str(tmp_path / "x")]
+    # Megabytes of 128; without a look back it is 20 or more.
+    assert int(subprocess.check_output(command, text=True)) < 8

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfold import _checks
+from bitfold import _checks, _sources
 from bitfold._kernels import centring
 
 FloatArray = NDArray[np.float32]
@@ -28,11 +28,22 @@ _SCATTERED = 256
 """Chosen rows read at a time; each may bring in 16 pages of a memory map around it."""
 
 
+_AROUND = 2 << 20
+"""Bytes beside a page that the system may map with it."""
+
+
 class Block(NamedTuple):
     """A run of rows, converted."""
 
     start: int
     values: FloatArray
+
+
+class Part(NamedTuple):
+    """A run of rows as it is stored; of an array or a memory map it is a view, not read yet."""
+
+    start: int
+    stored: NDArray[Any]
 
 
 def block_length(width: int) -> int:
@@ -42,17 +53,20 @@ def block_length(width: int) -> int:
 
 @dataclass(frozen=True)
 class Rows:
-    """A matrix seen as float32 rows relative to ``centre``; nothing is copied whole."""
+    """A matrix seen as float32 rows relative to ``centre``; nothing is copied whole.
 
-    matrix: NDArray[Any]
+    The matrix is an array, a memory map or a :class:`bitfold._sources.Stream`.
+    """
+
+    matrix: Any
     centre: FloatArray
     owner: str
 
     @classmethod
-    def centred(cls, matrix: NDArray[Any], owner: str) -> Rows:
+    def centred(cls, matrix: Any, owner: str) -> Rows:
         """Centre on the mean, found in one pass that also proves every distance finite."""
-        rows = cls(matrix, np.zeros(matrix.shape[1], np.float32), owner)
-        total = np.zeros(matrix.shape[1])
+        rows = cls(matrix, np.zeros(_sources.width(matrix), np.float32), owner)
+        total = np.zeros(rows.n_features)
         for start, values in rows.blocks():
             _checks.measurable(values, owner, first_row=start)
             total += values.sum(axis=0, dtype=np.float64)
@@ -62,24 +76,50 @@ class Rows:
         return len(self.matrix)
 
     @property
+    def length(self) -> int | None:
+        """Number of rows; None while a stream does not know it."""
+        return _sources.length(self.matrix)
+
+    @property
     def n_features(self) -> int:
         """Width of a row."""
-        return int(self.matrix.shape[1])
+        return len(self.centre)
+
+    def parts(self, step: int, *, stride: int = 1, first: int = 0) -> Iterator[Part]:
+        """Rows in order, ``step`` at a time, as they are stored.
+
+        Of ``stride`` parts only the first is taken; ``first`` is the row to begin with.
+        """
+        start = first
+        while self.length is None or start < self.length:
+            stored = self.matrix[start : start + step]
+            if not len(stored):  # the end of a stream that did not know its length
+                return
+            yield Part(start, stored)
+            start += step * stride
+
+    def converted(self, part: Part, out: FloatArray | None = None) -> FloatArray:
+        """Rows as float32, centred and checked."""
+        start, stored = part
+        stop = start + len(stored)
+        values = self._convert(stored, range(start, stop), out)
+        _release(self.matrix, start, stop)
+        return values
 
     def block(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
         """Rows [start, stop), converted, centred and checked."""
-        values = self._convert(self.matrix[start:stop], range(start, stop), out)
-        _release(self.matrix, start, stop)
-        return values
+        return self.converted(Part(start, self.matrix[start:stop]), out)
 
     def blocks(self, width: int = 0) -> Iterator[Block]:
         """All rows in order, in blocks that suit a result of ``width`` columns."""
         step = block_length(max(width, self.n_features))
-        for start in range(0, len(self), step):
-            yield Block(start, self.block(start, min(start + step, len(self))))
+        for part in self.parts(step):
+            yield Block(part.start, self.converted(part))
 
     def take(self, indices: NDArray[np.integer[Any]]) -> FloatArray:
         """Return chosen rows; sorted indices read a memory map forwards."""
+        if isinstance(self.matrix, _sources.Stream):
+            return self._take_forwards(indices)
         out = np.empty((len(indices), self.n_features), np.float32)
         for start in range(0, len(indices), _SCATTERED):
             chosen = indices[start : start + _SCATTERED]
@@ -92,6 +132,21 @@ class Rows:
         if size >= len(self):
             return self.take(np.arange(len(self)))
         return self.take(np.sort(rng.choice(len(self), size, replace=False, shuffle=False)))
+
+    def _take_forwards(self, indices: NDArray[np.integer[Any]]) -> FloatArray:
+        """Return chosen rows of a stream, read in their order whatever that of the indices."""
+        order = np.argsort(indices, kind="stable")
+        rising = indices[order]
+        out = np.empty((len(indices), self.n_features), np.float32)
+        step, done = block_length(self.n_features), 0
+        while done < len(rising):
+            start = int(rising[done])
+            end = int(np.searchsorted(rising, start + step))
+            chosen = rising[done:end]
+            stored = self.matrix[start : int(chosen[-1]) + 1][chosen - start]
+            out[order[done:end]] = self._convert(stored, chosen, None)
+            done = end
+        return out
 
     def _convert(
         self, part: NDArray[Any], numbers: Iterable[int], out: FloatArray | None
@@ -121,7 +176,7 @@ def _centre(part: NDArray[Any], centre: FloatArray, out: FloatArray) -> float:
         return float(np.dot(flat, flat))
 
 
-def _release(matrix: NDArray[Any], start: int, stop: int) -> None:
+def _release(matrix: Any, start: int, stop: int) -> None:
     """Tell the system that these pages of a read-only memory map are done with.
 
     They stay in the page cache; they only stop counting as this process's memory.
@@ -129,11 +184,14 @@ def _release(matrix: NDArray[Any], start: int, stop: int) -> None:
     source = getattr(matrix, "_mmap", None)
     if not isinstance(source, mmap.mmap) or getattr(matrix, "mode", "") != "r":
         return
-    if not (hasattr(mmap, "MADV_DONTNEED") and matrix.flags.c_contiguous):
+    # Rows may stand apart, as in texmex files, but each must lie in one piece.
+    in_order = matrix.ndim == 2 and matrix.strides[0] >= matrix.strides[1] * matrix.shape[1] > 0
+    if not (hasattr(mmap, "MADV_DONTNEED") and in_order):
         return
     with memoryview(source) as view:
         origin = np.frombuffer(view, np.uint8).__array_interface__["data"][0]
     row = matrix.strides[0]
     first = matrix.__array_interface__["data"][0] - origin + start * row
-    begin = first - first % mmap.PAGESIZE
+    # A look at one page maps those around it, on either side: what came back that way goes too.
+    begin = max(0, first - first % mmap.PAGESIZE - _AROUND)
     source.madvise(mmap.MADV_DONTNEED, begin, first + (stop - start) * row - begin)

@@ -15,6 +15,7 @@ import faiss
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils.extmath import randomized_svd
 
 from bitfold import _checks
 from bitfold._rows import Rows
@@ -26,6 +27,18 @@ OnStep = Callable[[int, int], None]
 SAMPLE_BYTES = 320 << 20
 """What the sample that a base set is learned from may weigh."""
 
+
+FEWEST, ROWS_EACH = 400, 10
+"""Base points of small data, and training rows that call for one more."""
+
+FEW_ROWS = 20 * FEWEST
+"""Rows up to which the fewest base points do."""
+
+BUDGET = 6
+"""How much more work than with the fewest base points the automatic size may take."""
+
+PROJECT_FROM, PROJECTED = 1024, 64
+"""Centres beyond which k-means works along this many principal directions."""
 
 _MOST_FILLS = 30
 """Rounds of moving empty centres; a dozen were the most seen, with nine in ten rows repeated."""
@@ -44,12 +57,22 @@ class BaseStrategy(BaseEstimator, ABC):
     Parameters
     ----------
     m
-        Number of base points. Data with no more than m distinct rows become their own base set:
+        Number of base points; "auto" has as many as the data and the time allow, see
+        :func:`automatic_size`. Data with no more than m distinct rows become their own base set:
         the exact form of Eq. (4).
     """
 
-    def __init__(self, m: int = 400) -> None:
+    def __init__(self, m: int | str = "auto") -> None:
         self.m = m
+
+    def size(self, n: int, n_features: int) -> Size:
+        """Return how many base points there will be for so many rows, and why."""
+        if self.m == "auto":
+            return automatic_size(n, n_features)
+        if isinstance(self.m, str):
+            _checks.refuse("m", type(self).__name__, 'an integer or "auto"', repr(self.m))
+        m = _checks.integer(self.m, "m", type(self).__name__, low=1)
+        return Size(m, "as asked for")
 
     def choose(
         self, X: Rows | Any, *, rng: _checks.Seed = None, on_step: OnStep | None = None
@@ -66,7 +89,7 @@ class BaseStrategy(BaseEstimator, ABC):
             Called with (done, total) as the work goes on.
         """
         rows = self._as_rows(X)
-        m = _checks.integer(self.m, "m", type(self).__name__, low=1)
+        m = self.size(len(rows), rows.n_features).m
         rng = _checks.generator(rng)
         sample = rows.sample(sample_size(len(rows), rows.n_features, m), rng)
         return self._from_sample(sample, m, rng, on_step)
@@ -94,7 +117,8 @@ class BaseStrategy(BaseEstimator, ABC):
         classes, sizes = np.unique(y[labelled], return_counts=True)
         if not len(classes):
             _checks.refuse("y", type(self).__name__, "labels of at least 1 class", "only -1")
-        m = _checks.integer(self.m, "m", type(self).__name__, low=2 * len(classes))
+        m = self.size(len(rows), rows.n_features).m
+        m = _checks.integer(m, "m", type(self).__name__, low=2 * len(classes))
         parts, names = [], []
         for step, (label, share) in enumerate(zip(classes, share_out(m, sizes), strict=True)):
             members = np.flatnonzero(labelled & (y == label))
@@ -120,7 +144,7 @@ class BaseStrategy(BaseEstimator, ABC):
         distinct = distinct_rows(sample, at_most=m)
         if distinct is None:
             return self._choose(sample, m, rng, on_step)
-        if len(distinct) < m:
+        if len(distinct) < m and self.m != "auto":
             warnings.warn(
                 f"{m} base points were asked for, but there are only {len(distinct)} distinct "
                 f"rows; all of them form the base set.",
@@ -156,7 +180,7 @@ class KMeansBase(BaseStrategy):
     Parameters
     ----------
     m
-        Number of base points.
+        Number of base points, or "auto".
     n_iter
         Lloyd iterations.
 
@@ -166,7 +190,7 @@ class KMeansBase(BaseStrategy):
     [0.5, 10.5]
     """
 
-    def __init__(self, m: int = 400, n_iter: int = 20) -> None:
+    def __init__(self, m: int | str = "auto", n_iter: int = 20) -> None:
         super().__init__(m)
         self.n_iter = n_iter
 
@@ -186,12 +210,12 @@ class KMediansBase(BaseStrategy):
     Parameters
     ----------
     m
-        Number of base points.
+        Number of base points, or "auto".
     n_iter
         Iterations, of K-means and then, at most, of the medoids.
     """
 
-    def __init__(self, m: int = 400, n_iter: int = 20) -> None:
+    def __init__(self, m: int | str = "auto", n_iter: int = 20) -> None:
         super().__init__(m)
         self.n_iter = n_iter
 
@@ -203,11 +227,59 @@ class KMediansBase(BaseStrategy):
 
 
 def sample_size(n: int, n_features: int, m: int) -> int:
-    """How many rows a base set is learned from: 256 a point, within reason for memory.
+    """How many rows a base set is learned from: 256 a point, within reason for time and memory.
 
     Beyond that, more rows hardly move a centre; below 64 a point they would.
     """
-    return min(n, max(64 * m, min(256 * m, SAMPLE_BYTES // (4 * n_features))))
+    return min(n, max(64 * m, min(256 * min(m, 1000), SAMPLE_BYTES // (4 * n_features))))
+
+
+class Size(NamedTuple):
+    """A number of base points, and why it is that."""
+
+    m: int
+    why: str
+
+
+def automatic_size(n: int, n_features: int) -> Size:
+    """As many base points as there are data to tell their neighbourhoods, and time.
+
+    MAP rises with m for as long as every base point has some ten training points: fewer no
+    longer tell who its neighbours are on the manifold. Work, which grows faster than m, is held
+    to six times that of 400 base points.
+
+    Parameters
+    ----------
+    n
+        Training rows.
+    n_features
+        Their width.
+    """
+    if n <= FEW_ROWS:
+        return Size(min(n, FEWEST), f"all that {n:,} rows call for")
+    m = n // ROWS_EACH
+    most = next(
+        size for size in range(m - m % 50, 0, -50)
+        if size <= FEWEST or work(n, n_features, size) <= BUDGET * work(n, n_features, FEWEST)
+    )  # fmt: skip
+    if most < m - m % 50:
+        return Size(most, f"as much work as {BUDGET} times that of {FEWEST}, for {n:,} rows")
+    return Size(m, f"one for {ROWS_EACH} of {n:,} rows")
+
+
+def work(n: int, n_features: int, m: int) -> float:
+    """Estimate the arithmetic of fitting: k-means, the nearest base points, an embedding."""
+    width = PROJECTED if projects(n_features, m) else n_features
+    clusters = 20.0 * 2 * sample_size(n, n_features, m) * m * width
+    neighbours = 2.0 * min(n, 256 * m) * m * width
+    # Of so many base points, t-SNE no longer looks at every pair.
+    pairs = m * (m if m <= 4096 else 1500)
+    return clusters + neighbours + 500.0 * 4 * pairs * 64
+
+
+def projects(n_features: int, m: int) -> bool:
+    """Tell whether k-means works along principal directions: many centres in many dimensions."""
+    return m > PROJECT_FROM and n_features > 2 * PROJECTED
 
 
 def share_out(m: int, sizes: Indices) -> list[int]:
@@ -247,18 +319,50 @@ def kmeans(
 ) -> FloatArray:
     """K-means by faiss, one Lloyd iteration at a time, without empty clusters.
 
-    The points must have more than m distinct rows.
+    Many centres are found along the leading principal directions, which hold most of every
+    distance; the centres of what was found are then taken in all dimensions. The points must have
+    more than m distinct rows.
     """
     framed = _framed(points)
+    if not projects(points.shape[1], m):
+        centres = _centres(framed.points, m, n_iter, rng, on_step)
+    else:
+        seen = framed.points @ _principal(framed.points)
+        found = _centres(seen, m, n_iter, rng, on_step)
+        _, nearest = faiss.knn(seen, found, 1)
+        centres = _means(framed.points, nearest[:, 0], m)
+    return (framed.centre + np.float64(framed.scale) * centres).astype(np.float32)
+
+
+def _centres(
+    points: FloatArray, m: int, n_iter: int, rng: np.random.Generator, on_step: OnStep | None
+) -> FloatArray:
     seed = int(rng.integers(2**31))
     centres: FloatArray | None = None
     for step in range(n_iter):
-        centres = _lloyd(framed.points, m, seed, centres)
+        centres = _lloyd(points, m, seed, centres)
         if on_step:
             on_step(step + 1, n_iter)
     assert centres is not None  # n_iter is at least 1
-    centres = _fill_empty(framed.points, centres)
-    return (framed.centre + np.float64(framed.scale) * centres).astype(np.float32)
+    return _fill_empty(points, centres)
+
+
+def _principal(points: FloatArray) -> FloatArray:
+    """Return the leading principal directions as columns; some points suffice."""
+    some = points[:: max(1, len(points) // 10_000)]
+    _, _, directions = randomized_svd(some - some.mean(axis=0), PROJECTED, random_state=0)
+    return np.ascontiguousarray(directions.T, np.float32)
+
+
+def _means(points: FloatArray, cluster: Indices, m: int) -> FloatArray:
+    """Return the mean of each cluster, none of which is empty."""
+    sizes = np.bincount(cluster, minlength=m)
+    order = np.argsort(cluster, kind="stable")
+    starts = np.cumsum(sizes) - sizes
+    means = np.empty((m, points.shape[1]), np.float32)
+    for j in range(m):
+        means[j] = points[order[starts[j] : starts[j] + sizes[j]]].mean(axis=0, dtype=np.float64)
+    return means
 
 
 class _Framed(NamedTuple):

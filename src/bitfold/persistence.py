@@ -68,7 +68,7 @@ def replace_atomically(path: PathLike) -> Iterator[BinaryIO]:
         The file to create or replace; a symbolic link is followed. The mode of a file already
         there is kept, that of a new one follows the umask.
     """
-    target = _target(path)
+    target = writable_target(path)
     # Short, whatever the target's name: that may already be as long as a name can be.
     temporary = target.with_name(f".bitfold-{secrets.token_hex(8)}.tmp")
     try:
@@ -129,7 +129,7 @@ def read(path: PathLike, *, mmap: bool = False) -> Stored:
         raise FormatError(f"{path} {error}.") from None
 
 
-def _target(path: PathLike) -> Path:
+def writable_target(path: PathLike) -> Path:
     """Return the real file behind ``path``, refused if a file cannot take its place."""
     target = Path(path).resolve()
     if not target.parent.is_dir():

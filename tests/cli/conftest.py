@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -42,3 +43,57 @@ def bitfold(
         )
 
     return run
+
+
+WARM = """
+import json, os, sys
+import h5py, pyarrow.dataset, pyarrow.parquet, rich.progress, rich.table, typer, zarr
+import numpy as np
+import bitfold.cli._app, bitfold.datasets, bitfold.metrics, bitfold.search, bitfold.streaming
+from bitfold.hashers import LSH
+
+X = np.zeros((9, 9), np.float32)
+LSH(8, random_state=0).fit(X).encode(X)
+for line in sys.stdin:
+    order = json.loads(line)
+    child = os.fork()
+    if not child:
+        places = [os.devnull, order["out"], order["err"]]
+        for number, place in enumerate(places):
+            os.dup2(os.open(place, os.O_RDWR | os.O_CREAT), number)
+        sys.argv = ["bitfold", *order["arguments"]]
+        bitfold.cli.main()
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+@pytest.fixture(scope="session")
+def warm(
+    environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[..., subprocess.CompletedProcess[str]]]:
+    """Run ``bitfold`` as a process that need not import everything: a child of one that did."""
+    folder = tmp_path_factory.mktemp("warm")
+    with subprocess.Popen(
+        [sys.executable, "-c", WARM],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+        env=environment,
+    ) as parent:
+        assert parent.stdin
+        assert parent.stdout
+        orders, answers = parent.stdin, parent.stdout
+
+        def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+            out, err = folder / "out", folder / "err"
+            for file in (out, err):
+                file.write_bytes(b"")
+            order = {"out": str(out), "err": str(err), "arguments": arguments}
+            orders.write(json.dumps(order) + "\n")
+            orders.flush()
+            code = int(answers.readline())
+            texts = (file.read_text("utf-8") for file in (out, err))
+            return subprocess.CompletedProcess(arguments, code, *texts)
+
+        yield run
+        orders.close()

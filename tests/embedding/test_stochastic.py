@@ -418,6 +418,7 @@ def test_they_are_scikit_learn_objects(method: type[Stochastic]) -> None:
         "n_iter": 30,
         "learning_rate": 10.0,
         **({"strength": 1.0} if method is ElasticEmbedding else {}),
+        **({"exaggeration": None} if method is TSNE else {}),
     }
 
 

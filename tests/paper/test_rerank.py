@@ -32,7 +32,7 @@ def test_rerank(load: Callable[[], datasets.Dataset], capsys: pytest.CaptureFixt
         pytest.skip(f"needs real data: {error}")
     X, Q = data.database.astype(np.float32), data.queries.astype(np.float32)
     truth = metrics.closest_neighbours(X, Q, k=10)
-    hasher = bf.IMH(64, random_state=0).fit(X)
+    hasher = bf.IMH(64, base=bf.KMeansBase(400), random_state=0).fit(X)
     index = bf.HammingIndex(64)
     index.add(hasher.encode(X))
     asked = hasher.encode(Q)

@@ -44,6 +44,56 @@ def cauchy(products: FloatArray, sq_norms: FloatArray, first: int, sums: FloatAr
     return total
 
 
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
+def cauchy_between(
+    products: FloatArray, sq_norms: FloatArray, other_sq_norms: FloatArray, sums: FloatArray
+) -> float:
+    """As ``cauchy``, between points and others, without a diagonal."""
+    total = 0.0
+    for i in range(products.shape[0]):
+        row = products[i]
+        offset = sq_norms[i]
+        mass = np.float32(0)
+        square_mass = np.float32(0)
+        for j in range(row.shape[0]):
+            sq_distance = max(offset + other_sq_norms[j] - np.float32(2) * row[j], np.float32(0))
+            w = np.float32(1) / (np.float32(1) + sq_distance)
+            mass += w
+            row[j] = w * w
+            square_mass += w * w
+        sums[i] = square_mass
+        total += float(mass)
+    return total
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
+def add_near(
+    Y: FloatArray,
+    near: NDArray[np.int32],
+    times: FloatArray,
+    first: int,
+    out: FloatArray,
+) -> float:
+    """Add Σ times_j w_ij² (y_i - y_j) over listed pairs to ``out``; return Σ times_j w_ij."""
+    total = 0.0
+    n_components = Y.shape[1]
+    for i in range(out.shape[0]):
+        y = Y[first + i]
+        force = out[i]
+        for e in range(near.shape[1]):
+            j = near[first + i, e]
+            other = Y[j]
+            sq_distance = np.float32(0)
+            for c in range(n_components):
+                sq_distance += (y[c] - other[c]) * (y[c] - other[c])
+            w = np.float32(1) / (np.float32(1) + sq_distance)
+            push = times[j] * w * w
+            total += float(times[j] * w)
+            for c in range(n_components):
+                force[c] += push * (y[c] - other[c])
+    return total
+
+
 @njit(nogil=True, cache=True, error_model="numpy")
 def exponents(products: FloatArray, sq_norms: FloatArray, first: int) -> None:
     """Turn inner products into -|y_i - y_j|², in place; the diagonal's exponential will be 0."""
@@ -63,9 +113,10 @@ def attraction(
     values: FloatArray,
     student: bool,
     with_cost: bool,
+    first: int,
     out: FloatArray,
 ) -> float:
-    """Sum p_ij w_ij (y_i - y_j) along the affinities of all points, into ``out``.
+    """Sum p_ij w_ij (y_i - y_j) along the affinities of points from ``first`` on, into ``out``.
 
     w is the Student weight, or 1 for the Gaussian methods. Returns Σ p_ij log(1 / w_ij), or
     Σ p_ij |y_i - y_j|², the attractive part of the cost, if it is wanted: the logarithms take as
@@ -74,10 +125,10 @@ def attraction(
     cost = 0.0
     n_components = Y.shape[1]
     for i in range(out.shape[0]):
-        y = Y[i]
+        y = Y[first + i]
         force = out[i]
         force[:] = 0
-        for e in range(indptr[i], indptr[i + 1]):
+        for e in range(indptr[first + i], indptr[first + i + 1]):
             other = Y[indices[e]]
             distance = np.float32(0)
             for c in range(n_components):

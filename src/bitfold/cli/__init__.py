@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import NoReturn
 
 __all__ = ["main"]
@@ -11,6 +12,8 @@ __all__ = ["main"]
 def main() -> NoReturn:
     """Run ``bitfold``; an error is one sentence and exit code 1, Ctrl-C is exit code 130."""
     debug = "--debug" in sys.argv
+    if not debug:
+        warnings.showwarning = _warn
     try:
         # Imported here, so that Ctrl-C during the import is as quiet as later.
         from bitfold.cli._app import app
@@ -24,6 +27,11 @@ def main() -> NoReturn:
         sys.stderr.write(f"bitfold: {_sentence(error)}\n")
         code = getattr(error, "exit_code", 1)  # 2, when the command was not understood
     sys.exit(code or 0)
+
+
+def _warn(message: Warning | str, *_: object, **__: object) -> None:
+    """Show a warning as a sentence, without the place in the code."""
+    sys.stderr.write(f"bitfold: note: {' '.join(str(message).split())}\n")
 
 
 def _without_debug(arguments: list[str]) -> list[str]:

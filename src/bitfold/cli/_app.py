@@ -11,19 +11,36 @@ import typer
 from bitfold._version import __version__
 from bitfold.cli.compare import compare
 from bitfold.cli.demo import demo
+from bitfold.cli.encode import encode
+from bitfold.cli.evaluate import evaluate
+from bitfold.cli.explore import explore
+from bitfold.cli.fit import fit
+from bitfold.cli.index import index
+from bitfold.cli.info import info
+from bitfold.cli.pull import pull
+from bitfold.cli.push import push
 from bitfold.cli.reproduce import reproduce
+from bitfold.cli.search import search
 from bitfold.cli.verify import verify
 
 app = typer.Typer(
     name="bitfold",
     help="Short binary codes that keep the shape of your data's manifold, and search in them.",
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(compare)
 app.command()(demo)
+app.command()(encode)
+app.command()(evaluate)
+app.command()(fit)
+app.command()(index)
+app.command()(info)
+app.command()(explore)
+app.command()(pull)
+app.command()(push)
 app.command()(reproduce)
+app.command()(search)
 app.command()(verify)
 
 

@@ -7,10 +7,37 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
 
 Report = Callable[[str, int, int], None]
 """Told (stage, done, total), as :meth:`bitfold.hashers.Hasher.fit` does."""
+
+
+class _Rate(ProgressColumn):
+    """How much is done in a second."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text(f"{speed:,.0f}/s" if speed and speed >= 1 else "", style="dim")
+
+
+class _TimeLeft(TimeRemainingColumn):
+    """The time left, once it can be told."""
+
+    def render(self, task: Task) -> Text:
+        if task.finished or task.time_remaining is None:
+            return Text("")
+        return Text(f"{super().render(task)} left", style="cyan")
 
 
 class Bars:
@@ -31,7 +58,14 @@ class Bars:
         """Show a bar for the stage a hasher is at; yield what it reports to."""
         task = self._progress.add_task(name, total=1, stage="")
 
+        before = ""
+
         def report(stage: str, done: int, total: int) -> None:
+            nonlocal before
+            if stage != before:
+                # The rate of one stage says nothing of the next.
+                self._progress.reset(task, total=total, stage=stage)
+                before = stage
             self._progress.update(task, completed=done, total=total, stage=stage)
 
         yield report
@@ -46,7 +80,9 @@ def bars() -> Iterator[Bars]:
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
         TextColumn("{task.fields[stage]}", style="dim"),
+        _Rate(),
         TimeElapsedColumn(),
+        _TimeLeft(compact=True),
         console=Console(stderr=True),
         transient=True,
         disable=not (sys.stdout.isatty() and sys.stderr.isatty()),

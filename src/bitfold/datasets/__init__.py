@@ -15,7 +15,7 @@ from bitfold.datasets.mnist import mnist
 from bitfold.datasets.pictures import Pictures, pictures
 from bitfold.datasets.sift_photos import sift_photos
 from bitfold.datasets.texmex import gist1m, sift1m
-from bitfold.datasets.vectors import read_vectors
+from bitfold.datasets.vectors import open_vectors, read_labels, read_vectors
 
 __all__ = [
     "DamagedData",
@@ -29,7 +29,9 @@ __all__ = [
     "gist1m",
     "manifold",
     "mnist",
+    "open_vectors",
     "pictures",
+    "read_labels",
     "read_vectors",
     "sift1m",
     "sift_photos",

@@ -15,9 +15,9 @@ from bitfold.datasets._base import Dataset
 from bitfold.datasets._download import Remote
 from bitfold.datasets._errors import DamagedData, read_as
 from bitfold.datasets._files import located
+from bitfold.datasets._hdf5 import import_h5py, mapped
 from bitfold.datasets._progress import Progress, shown
 from bitfold.datasets.texmex import first_queries
-from bitfold.datasets.vectors import import_h5py, mapped
 
 _PLACE = "https://ann-benchmarks.com/"
 _SHA256 = {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import abstractmethod
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,20 +15,21 @@ from bitfold.embedding._base import DataGraph, Embedding, Given
 from bitfold.embedding.affinity import counted_affinities, perplexity_affinities
 
 FloatArray = NDArray[np.float32]
-Minimise = Callable[[csr_array, int, np.random.Generator, descent.Schedule], descent.Descent]
 
 
-COUNT_FROM, COUNT_ENOUGH = 20, 256
-"""Training points a base point from which on the graph is counted, and after which no more are."""
+COUNT_FROM, COUNT_SHARPLY, COUNT_ENOUGH = 5, 15, 256
+"""Training points a base point: from which on the graph is counted, from which on its counts need
+no smoothing, and after which no more are looked at."""
+
+smoothly_counted = partial(counted_affinities, n_neighbors=40, power=1.0, steps=3)
+"""How a graph is counted where there are few points: their neighbours' neighbours tell more."""
 
 PERPLEXITY = 5.0
 """Of the base set's own distances, where the graph cannot be counted."""
 
 
 class Stochastic(Embedding):
-    """An embedding by descent along affinities; a subclass gives ``_minimise``."""
-
-    _minimise: Minimise
+    """An embedding by descent along affinities; a subclass gives ``_run``."""
 
     def __init__(
         self,
@@ -54,7 +56,9 @@ class Stochastic(Embedding):
         m = len(base)
         countable = data is not None and data.k >= 2 and len(data) >= COUNT_FROM * m
         if data is not None and countable and self.perplexity is None:
-            return counted_affinities(data.blocks(at_most=COUNT_ENOUGH * m), m)
+            enough = len(data) >= COUNT_SHARPLY * m
+            affinities = counted_affinities if enough else smoothly_counted
+            return affinities(data.blocks(at_most=COUNT_ENOUGH * m), m)
         owner = type(self).__name__
         asked = PERPLEXITY if self.perplexity is None else self.perplexity
         perplexity = _checks.positive(asked, "perplexity", owner)
@@ -62,6 +66,7 @@ class Stochastic(Embedding):
             _checks.refuse("perplexity", owner, "at least 1", self.perplexity)
         return perplexity_affinities(base, perplexity)
 
+    @abstractmethod
     def _run(
         self,
         P: csr_array,
@@ -69,4 +74,4 @@ class Stochastic(Embedding):
         rng: np.random.Generator,
         schedule: descent.Schedule,
     ) -> descent.Descent:
-        return type(self)._minimise(P, n_components, rng, schedule)
+        """Minimise the method's cost."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from functools import reduce
+from operator import matmul
 
 import faiss
 import numpy as np
@@ -17,6 +19,9 @@ from scipy.sparse import coo_array, csr_array
 from bitfold.embedding._base import Neighbours
 
 FloatArray = NDArray[np.float32]
+
+_PAIRS_AT_ONCE = 4 << 20
+"""Pairs of base points that wait to be counted."""
 
 
 def perplexity_affinities(
@@ -45,14 +50,15 @@ def perplexity_affinities(
 
 
 def counted_affinities(
-    blocks: Iterable[Neighbours], m: int, n_neighbors: int = 12, power: float = 2.0
+    blocks: Iterable[Neighbours], m: int, n_neighbors: int = 12, power: float = 2.0, steps: int = 1
 ) -> csr_array:
     """p_ij from the data: how many training points lie between base points i and j.
 
     A point counts for the pair of its nearest base point and its second, third and fourth. Where
     the data are dense along the way from i to j many points do, and where there is a gap none
     does, however near the two are: the graph follows the manifold. It is the competitive Hebbian
-    rule of topology-representing networks.
+    rule of topology-representing networks. Counts are relative to how many points the two have,
+    as in a cosine, or base points in dense regions would be everybody's neighbours.
 
     Parameters
     ----------
@@ -63,38 +69,71 @@ def counted_affinities(
     n_neighbors
         Strongest links that a base point keeps.
     power
-        Sharpens the counts.
+        Sharpens the links.
+    steps
+        Links that a random walk goes; more than one smooths out what few points count badly.
 
     References
     ----------
     Martinetz and Schulten, *Topology representing networks*, Neural Networks 1994.
     """
-    counts = csr_array((m, m))
-    for block in blocks:
-        others = block.indices[:, 1:4]
-        nearest = np.repeat(block.indices[:, 0], others.shape[1])
-        ones = np.ones(others.size)
-        counts = counts + coo_array((ones, (nearest, others.ravel())), shape=(m, m)).tocsr()
-    links = _strongest((counts + counts.T).tocoo(), n_neighbors, power)
+    links = _shared_points(blocks, m)
+    if steps > 1:
+        walk = _rows_sum_to_one(links)
+        links = reduce(matmul, [walk] * steps)
+    conditional = _rows_sum_to_one(_strongest((links + links.T).tocoo(), n_neighbors, power))
     # Each base point shares out the same weight, so that none is left out where data are thin.
-    totals = np.asarray(links.sum(axis=1)).ravel()
-    conditional = links.multiply(1 / np.maximum(totals, 1e-300)[:, None]).tocsr()
     P = (conditional + conditional.T).tocsr()
     P /= P.sum()
     P.sort_indices()
     return P
 
 
-def _strongest(counts: coo_array, n_neighbors: int, power: float) -> csr_array:
-    """Keep the largest counts of each row, sharpened."""
-    order = np.lexsort((counts.col, -counts.data, counts.row))
-    row, col, data = counts.row[order], counts.col[order], counts.data[order]
+def _shared_points(blocks: Iterable[Neighbours], m: int) -> csr_array:
+    """Count the points between each two base points, relative to what the two have."""
+    sizes = np.ones(m)  # one more than it has, so that nothing is divided by zero
+    pairs, times = np.empty(0, np.int64), np.empty(0, np.int64)
+    waiting: list[NDArray[np.int64]] = []
+    for block in blocks:
+        nearest = block.indices[:, :1].astype(np.int64)
+        sizes += np.bincount(nearest[:, 0], minlength=m)
+        waiting.append((nearest * m + block.indices[:, 1:4]).ravel())
+        if sum(map(len, waiting)) > _PAIRS_AT_ONCE:
+            pairs, times = _tallied(pairs, times, waiting)
+            waiting = []
+    pairs, times = _tallied(pairs, times, waiting)
+    i, j = np.divmod(pairs, m)
+    shared = csr_array((times / np.sqrt(sizes[i] * sizes[j]), (i, j)), shape=(m, m))
+    return (shared + shared.T).tocsr()
+
+
+def _tallied(
+    pairs: NDArray[np.int64], times: NDArray[np.int64], waiting: list[NDArray[np.int64]]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Add pairs that wait to be counted to those that were."""
+    if not waiting:
+        return pairs, times
+    fresh, count = np.unique(np.concatenate(waiting), return_counts=True)
+    all_pairs, place = np.unique(np.concatenate([pairs, fresh]), return_inverse=True)
+    total = np.bincount(place, np.concatenate([times, count]))
+    return all_pairs, total.astype(np.int64)
+
+
+def _rows_sum_to_one(links: csr_array) -> csr_array:
+    totals = np.asarray(links.sum(axis=1)).ravel()
+    return links.multiply(1 / np.maximum(totals, 1e-300)[:, None]).tocsr()
+
+
+def _strongest(links: coo_array, n_neighbors: int, power: float) -> csr_array:
+    """Keep the strongest links of each row to others, sharpened."""
+    others = links.row != links.col
+    row, col, data = links.row[others], links.col[others], links.data[others]
+    order = np.lexsort((col, -data, row))
+    row, col, data = row[order], col[order], data[order]
     place = np.arange(len(row)) - np.searchsorted(row, row)
     kept = place < n_neighbors
-    values = (data[kept], (row[kept], col[kept]))
-    strongest = coo_array(values, shape=counts.shape).tocsr()
-    strongest.data **= power
-    return strongest
+    values = (data[kept] ** power, (row[kept], col[kept]))
+    return coo_array(values, shape=links.shape).tocsr()
 
 
 def _neighbours(base: FloatArray, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -8,7 +8,7 @@ that a step costs little more than those products and memory stays at one block.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -49,12 +49,14 @@ class Objective:
     """What distinguishes the methods.
 
     ``repulsion`` pushes all pairs apart; ``student`` tells whether attraction is weighted by
-    1 / (1 + d²); ``constant`` makes the cost the paper's (a divergence, zero at best).
+    1 / (1 + d²); ``constant`` makes the cost the paper's (a divergence, zero at best); ``doubt``
+    is how far, as a share, an estimated cost may be off.
     """
 
     repulsion: Callable[[FloatArray], Push]
     student: bool
     constant: float = 0.0
+    doubt: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,25 @@ class Schedule:
     learning_rate: float | None = None
     tolerance: float = 1e-4
     on_step: OnStep | None = None
+
+
+def in_two(schedule: Schedule, share: float) -> tuple[Schedule, Schedule]:
+    """Part a schedule: all but the last ``share`` of its iterations, and those."""
+    last = int(share * schedule.n_iter)
+    first = schedule.n_iter - last
+    told = schedule.on_step
+
+    def before(done: int, _: int) -> None:
+        if told:
+            told(done, schedule.n_iter)
+
+    def after(done: int, _: int) -> None:
+        if told:
+            told(first + done, schedule.n_iter)
+
+    return replace(schedule, n_iter=first, on_step=before), replace(
+        schedule, n_iter=last, on_step=after
+    )
 
 
 class Descent(NamedTuple):
@@ -109,14 +130,21 @@ def descend(P: csr_array, objective: Objective, Y: FloatArray, schedule: Schedul
             forces.step(Y, gradient, velocity, gains, 0.8, rate)
         cost = _gradient(Y, edges, objective, gradient)
     # The last steps, too, may have been too long.
-    return Descent(Y, cost, iteration) if cost <= reached else Descent(good, reached, iteration)
+    if cost <= reached + objective.doubt * abs(reached):
+        return Descent(Y, cost, iteration)
+    return Descent(good, reached, iteration)
 
 
 def _gradient(
     Y: FloatArray, edges: Edges, objective: Objective, out: FloatArray, with_cost: bool = True
 ) -> float:
     """Write the gradient into ``out``; return the cost, if it is wanted."""
-    pull = forces.attraction(Y, *edges, objective.student, with_cost, out)
+
+    def attract(rows: slice) -> float:
+        own = out[rows]
+        return float(forces.attraction(Y, *edges, objective.student, with_cost, rows.start, own))
+
+    pull = over_row_blocks(attract, len(Y))
     push = objective.repulsion(Y)
     out -= push.force
     out *= np.float32(4)

@@ -52,7 +52,7 @@ class ElasticEmbedding(Stochastic):
     ----------
     perplexity
         Effective number of neighbours of a base point, by distance (the paper's form). None counts
-        the neighbours in the training data, where there are 20 for each base point, and is 5 else.
+        the neighbours in the training data, where there are 5 for each base point, and is 5 else.
     n_iter
         The most iterations; fewer if the cost stops falling.
     learning_rate

@@ -70,7 +70,7 @@ class SNE(Stochastic):
     ----------
     perplexity
         Effective number of neighbours of a base point, by distance (the paper's form). None counts
-        the neighbours in the training data, where there are 20 for each base point, and is 5 else.
+        the neighbours in the training data, where there are 5 for each base point, and is 5 else.
     n_iter
         The most iterations; fewer if the cost stops falling.
     learning_rate
@@ -81,4 +81,11 @@ class SNE(Stochastic):
     Hinton and Roweis, *Stochastic neighbor embedding*, NIPS 2002.
     """
 
-    _minimise = staticmethod(sne)
+    def _run(
+        self,
+        P: csr_array,
+        n_components: int,
+        rng: np.random.Generator,
+        schedule: descent.Schedule,
+    ) -> descent.Descent:
+        return sne(P, n_components, rng, schedule)

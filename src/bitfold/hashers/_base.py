@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
-from bitfold import _checks, persistence
+from bitfold import _checks, _sources, persistence
 from bitfold._kernels.threads import map_blocks, scratch
-from bitfold._rows import Rows, block_length
+from bitfold._rows import Part, Rows, block_length
 from bitfold.binarize import bits
 from bitfold.codes import Codes
 from bitfold.hashers import _files
@@ -73,16 +73,19 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         Parameters
         ----------
         X
-            Training vectors, one a row; an array or a memory map of numbers.
+            Training vectors, one a row: an array or a memory map of numbers; an HDF5 or Zarr
+            array, or anything else with shape, dtype and slices of rows; a Parquet file or an
+            Arrow table with a column of lists; an iterable of blocks that can be read again, or a
+            function that returns such. Only a sample and a few blocks are held in memory.
         y
             Labels, for the hashers that use them.
         progress
             Called with (stage, done, total) as the work goes on.
         """
         owner = type(self).__name__
-        _check_feature_names(self, X, reset=True)
-        matrix = _checks.matrix(X, owner, min_rows=2)
-        self.n_features_in_ = matrix.shape[1]
+        matrix = _sources.matrix(X, owner, min_rows=2, again=True)
+        _check_feature_names(self, _named(X, matrix), reset=True)
+        self.n_features_in_ = _sources.width(matrix)
         rows = Rows.centred(matrix, owner)
         self.centre_ = rows.centre
         self._learn(rows, y, progress or _silent)
@@ -91,10 +94,9 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
     def embed(self, X: Any) -> FloatArray:
         """Return the reals before the sign, (n, n_bits)."""
         rows = self._rows(X)
-        out = np.empty((len(rows), self.n_bits_), np.float32)
-        for start, embedded in self._over_blocks(rows, self._embed_block):
-            out[start : start + len(embedded)] = embedded
-        return out
+        parts = self._over_blocks(rows, self._embed_block)
+        joined: FloatArray = _joined(parts, rows.length, self.n_bits_, np.float32)
+        return joined
 
     def transform(self, X: Any) -> NDArray[np.uint8]:
         """Return the bits as 0 and 1, (n, n_bits)."""
@@ -106,17 +108,34 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         Parameters
         ----------
         X
-            Vectors, one a row.
+            Vectors, one a row, in any form that :meth:`fit` takes; and an iterator of blocks,
+            which is read once.
         progress
             Called with (stage, done, total) as the work goes on.
         """
         rows = self._rows(X)
-        packed = np.empty((len(rows), -(-self.n_bits_ // 8)), np.uint8)
-        for start, part in self._over_blocks(rows, self._encode_block):
-            packed[start : start + len(part)] = part
-            if progress:
-                progress("encode", start + len(part), len(rows))
+        parts = self._encoded(rows, 0, progress or _silent)
+        packed = _joined(parts, rows.length, -(-self.n_bits_ // 8), np.uint8)
         return Codes(packed, self.n_bits_)
+
+    def encode_blocks(
+        self, X: Any, *, first: int = 0, progress: Progress | None = None
+    ) -> Iterator[Codes]:
+        """Yield the codes in order, some at a time, as they are made; none are held.
+
+        Parameters
+        ----------
+        X
+            Vectors, one a row, as for :meth:`encode`.
+        first
+            The row to begin with.
+        progress
+            Called with (stage, done, total) as the work goes on.
+        """
+        rows = self._rows(X)
+        first = _checks.integer(first, "first", type(self).__name__, low=0)
+        encoded = self._encoded(rows, first, progress or _silent)
+        return (Codes(packed, self.n_bits_) for _, packed in encoded)
 
     def save(self, path: persistence.PathLike) -> None:
         """Write the hasher to one file, atomically; :func:`bitfold.load` reads it back."""
@@ -128,37 +147,45 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         check_is_fitted(self, "n_bits_")
         owner = type(self).__name__
         # Looking for column names costs as much as encoding a row; an array has none to compare.
+        matrix = _sources.matrix(X, owner)
         if type(X) is not np.ndarray or hasattr(self, "feature_names_in_"):
-            _check_feature_names(self, X, reset=False)
-        matrix = _checks.matrix(X, owner)
-        if matrix.shape[1] != self.n_features_in_:
+            _check_feature_names(self, _named(X, matrix), reset=False)
+        if _sources.width(matrix) != self.n_features_in_:
             raise ValueError(
-                f"X has {matrix.shape[1]} features, but {owner} is expecting "
+                f"X has {_sources.width(matrix)} features, but {owner} is expecting "
                 f"{self.n_features_in_} features as input."
             )
         return Rows(matrix, self.centre_, owner)
+
+    def _encoded(
+        self, rows: Rows, first: int, progress: Progress
+    ) -> Iterator[tuple[int, NDArray[np.uint8]]]:
+        for start, packed in self._over_blocks(rows, self._encode_block, first=first):
+            yield start, packed
+            done = start + len(packed)
+            progress("encode", done, rows.length or done)
 
     def _encode_block(self, values: FloatArray) -> NDArray[np.uint8]:
         return np.packbits(bits(self._embed_block(values)), axis=1)
 
     def _over_blocks(
-        self, rows: Rows, work: Callable[[FloatArray], Any], stride: int = 1
+        self, rows: Rows, work: Callable[[FloatArray], Any], stride: int = 1, first: int = 0
     ) -> Iterator[tuple[int, Any]]:
         """Apply ``work`` to all rows, block by block, on all cores; yield (first row, result).
 
-        Of ``stride`` blocks only the first is looked at. A result must not be a view of its block,
-        whose memory is used again.
+        Of ``stride`` blocks only the first is looked at; ``first`` is the row to begin with. A
+        result must not be a view of its block, whose memory is used again.
         """
         step = block_length(max(self._width, rows.n_features))
 
-        def at(start: int) -> tuple[int, Any]:
-            stop = min(start + step, len(rows))
-            room = scratch("rows", (stop - start, rows.n_features))
-            return start, work(rows.block(start, stop, room))
+        def at(part: Part) -> tuple[int, Any]:
+            room = scratch("rows", (len(part.stored), rows.n_features))
+            return part.start, work(rows.converted(part, room))
 
-        starts = range(0, len(rows), step * stride)
+        parts = rows.parts(step, stride=stride, first=first)
         # A single block is not worth the hand-over to another thread.
-        return map(at, starts) if len(starts) == 1 else map_blocks(at, starts)
+        single = rows.length is not None and rows.length - first <= step * stride
+        return map(at, parts) if single else map_blocks(at, parts)
 
     def _ready(self, source: FloatArray, make: Callable[[FloatArray], T]) -> T:
         """Return what ``make`` makes of a learned array; made again when it was learned again."""
@@ -186,3 +213,20 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
 
 def _silent(stage: str, done: int, total: int) -> None:
     """Show no progress."""
+
+
+def _named(X: Any, matrix: Any) -> Any:
+    """Return what may have names of columns: a stream has none, whatever it reads."""
+    return matrix if isinstance(matrix, _sources.Stream) else X
+
+
+def _joined(
+    parts: Iterator[tuple[int, NDArray[Any]]], n_rows: int | None, width: int, dtype: Any
+) -> NDArray[Any]:
+    """Put results of blocks below each other; not twice in memory where their number is known."""
+    if n_rows is None:
+        return np.concatenate([part for _, part in parts])
+    out = np.empty((n_rows, width), dtype)
+    for start, part in parts:
+        out[start : start + len(part)] = part
+    return out

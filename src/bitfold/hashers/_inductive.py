@@ -57,7 +57,7 @@ class InductiveHasher(Hasher):
 
     @property
     def _width(self) -> int:
-        return len(self.base_set_)
+        return self._base.width
 
     def _embed_block(self, values: FloatArray) -> FloatArray:
         return self._base.induce(values, self.bit_embedding_, self.bandwidth_)
@@ -77,7 +77,7 @@ class InductiveHasher(Hasher):
         """Fix the base set, how many of it carry a point, and the bandwidth."""
         self._settle_points(points)
         if self.bandwidth is None:
-            self.bandwidth_ = learn_bandwidth(self._base.neighbours(sample))
+            self.bandwidth_ = learn_bandwidth(self._base.neighbours(sample), len(points))
         else:
             self.bandwidth_ = _checks.squarable(self.bandwidth, "bandwidth", type(self).__name__)
 

@@ -91,13 +91,17 @@ def along(
         chosen = among if chosen is None else among[chosen]
     step = int(np.clip(_BLOCK_BYTES // (4 * rows.n_features), 64, 4096))
 
-    def of_block(start: int) -> FloatArray:
+    def read(start: int) -> FloatArray:
         stop = min(start + step, n)
-        values = rows.block(start, stop) if chosen is None else rows.take(chosen[start:stop])
+        return rows.block(start, stop) if chosen is None else rows.take(chosen[start:stop])
+
+    def project(values: FloatArray) -> FloatArray:
         projected: FloatArray = values @ W
         return projected
 
     out = np.empty((n, W.shape[1]), np.float32)
-    for start, part in zip(range(0, n, step), map_blocks(of_block, range(0, n, step)), strict=True):
+    starts = range(0, n, step)
+    # Read in order, outside the pool: what can only be read forwards is then read once.
+    for start, part in zip(starts, map_blocks(project, map(read, starts)), strict=True):
         out[start : start + len(part)] = part
     return out

@@ -33,6 +33,8 @@ class _Inductive(InductiveHasher):
     base_embedding_
         The base set's embedding Y_B, centred. ``bit_embedding_`` is Y_B less the mean embedding of
         the data, rotated. A mean commutes with a rotation, so nothing is rotated at encoding.
+    base_reason_
+        Why there are as many base points as there are.
     """
 
     _layout: ClassVar[dict[str, tuple[str, ...]]] = {
@@ -40,7 +42,10 @@ class _Inductive(InductiveHasher):
         "base_embedding_": ("m", "n_bits_"),
     }
 
+    _scalars: ClassVar[dict[str, type]] = {**InductiveHasher._scalars, "base_reason_": str}
+
     base_embedding_: FloatArray
+    base_reason_: str
 
     n_bits: int | None
     base: Any
@@ -92,7 +97,8 @@ class IMH(_Inductive):
         Length of the codes.
     base
         How to choose the base set: a strategy, or "kmeans", "kmedians", "random". None is
-        ``KMeansBase(400)``.
+        ``KMeansBase("auto")``: one base point for 10 rows, at least 400, within six times the work
+        of 400; ``base_reason_`` tells what was chosen and why.
     embedding
         How to embed it: a strategy, or "tsne", "sne", "ee", "le" (the paper's IMH-LE), "le_b",
         "lle", "isomap", "dm", "pca". None is ``TSNE()``.
@@ -140,11 +146,12 @@ class IMH(_Inductive):
         owner = type(self).__name__
         n_bits = _checks.integer(self.n_bits, "n_bits", owner, low=1)
         _checks.one_of(self.rotation, "rotation", owner, (None, "itq"))
-        base = base_strategy(self.base, owner, KMeansBase(400))
+        base = base_strategy(self.base, owner, KMeansBase())
         embedding = embedding_strategy(self.embedding, owner)
         for_base, for_sample, for_embedding, for_rotation = _checks.generators(self.random_state, 4)
         sample = rows.sample(SAMPLE, for_sample)
         points = base.choose(rows, rng=for_base, on_step=partial(progress, "base set"))
+        self.base_reason_ = base.size(len(rows), rows.n_features).why
         self._settle_base(points, sample)
         Y = self._embed_base(embedding, n_bits, rows, for_embedding, progress)
         self._settle_bits(Y, sample, for_rotation, progress)
@@ -218,6 +225,7 @@ class SupervisedIMH(SupervisedMixin, _Inductive):
         if len(points) <= (n_classes := len(np.unique(labels))):
             demand = f"more than one point a class, for {n_classes} classes"
             _checks.refuse("base", owner, demand, f"{len(points)} distinct points")
+        self.base_reason_ = base.size(len(rows), rows.n_features).why
         self._settle_base(points, sample)
         Y = self._embed_base(embedding, n_components, rows, for_embedding, progress)
         Y = discriminant(Y, labels, n_bits, owner)

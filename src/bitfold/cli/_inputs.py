@@ -1,0 +1,100 @@
+"""Files that a verb reads: vectors and labels of any format, and ``-`` for a .npy from a pipe."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bitfold._rows import Rows
+    from bitfold._sources import Stream
+
+FORMATS = ".npy .npz .parquet .h5 .zarr .fvecs .bvecs; FILE:NAME chooses in it; - is a .npy pipe"
+
+_SPOOLED_ROWS = 4096
+
+
+class Place(NamedTuple):
+    """A file, and the name of what is wanted in it."""
+
+    path: Path
+    name: str | None
+
+    @classmethod
+    def of(cls, asked: Path) -> Place:
+        """Read ``FILE`` or ``FILE:NAME``; a file that is there is meant itself."""
+        front, colon, name = str(asked).rpartition(":")
+        if colon and front and name and not asked.exists() and Path(front).exists():
+            return cls(Path(front), name)
+        return cls(asked, None)
+
+
+def demand_there(*asked: Path | None) -> None:
+    """Say at once what is missing, before anything heavy is imported."""
+    for path in asked:
+        if path is not None and str(path) != "-" and not Place.of(path).path.exists():
+            raise FileNotFoundError(f"{path} does not exist.")
+
+
+def open_vectors(asked: Path) -> Any:
+    """Open vectors, mapped or streamed; those of a pipe can be read once."""
+    from bitfold import datasets
+
+    if str(asked) == "-":
+        return datasets.open_vectors(sys.stdin.buffer)
+    return datasets.open_vectors(*Place.of(asked))
+
+
+def open_again(asked: Path) -> Any:
+    """Open vectors that will be read more than once; a pipe is kept in a temporary file."""
+    vectors = open_vectors(asked)
+    return _spooled(vectors) if str(asked) == "-" else vectors
+
+
+def read_vectors(asked: Path) -> NDArray[Any]:
+    """Read vectors to choose any rows of; what can be is mapped."""
+    from bitfold import datasets
+
+    if str(asked) == "-":
+        return _spooled(open_vectors(asked))
+    return datasets.read_vectors(*Place.of(asked))
+
+
+def read_labels(asked: Path) -> NDArray[Any]:
+    """Read labels."""
+    from bitfold import datasets
+
+    return datasets.read_labels(*Place.of(asked))
+
+
+def stamp(asked: Path) -> str:
+    """Tell a file from what it was before: its size and date."""
+    if str(asked) == "-":
+        return ""
+    path, name = Place.of(asked)
+    about = path.stat()
+    return f"{name}:{about.st_size}:{about.st_mtime_ns}"
+
+
+def rows_of(source: Any) -> Rows:
+    """See vectors or codes as rows, to read them part by part."""
+    import numpy as np
+
+    from bitfold import _rows, _sources
+
+    return _rows.Rows(source, np.zeros(_sources.width(source), np.float32), "the input")
+
+
+def _spooled(stream: Stream) -> NDArray[Any]:
+    """Copy a stream to a file without a name, and map it."""
+    import numpy as np
+
+    with tempfile.TemporaryFile() as file:
+        for _, stored in rows_of(stream).parts(_SPOOLED_ROWS):
+            file.write(np.ascontiguousarray(stored).data)
+        file.flush()
+        return np.memmap(file, stream.dtype, "r", shape=stream.shape)

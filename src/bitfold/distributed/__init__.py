@@ -1,0 +1,18 @@
+"""Dask: learn from, encode and search vectors that are spread over the workers of a cluster.
+
+Vectors are a Dask array (n, d), or one column of a Dask DataFrame whose values are lists or arrays
+of d numbers. Work goes to the cluster of the current ``distributed.Client``; without one it is
+done by the threads of this process. A worker may die at any time: what it held is made again.
+"""
+
+try:
+    import dask.array as _dask_array  # noqa: F401
+
+    import distributed as _distributed  # noqa: F401
+except ImportError:
+    raise ImportError('bitfold.distributed needs Dask: pip install "bitfold[dask]".') from None
+
+from bitfold.distributed.api import collect, encode, fit, search
+from bitfold.distributed.kmeans import DaskKMeansBase
+
+__all__ = ["DaskKMeansBase", "collect", "encode", "fit", "search"]

@@ -1,0 +1,277 @@
+"""K-means over all rows of a cluster: seeding in rounds, then Lloyd iterations of partial sums.
+
+A pass over the rows is one task for each block, whose results are combined on the workers in the
+order of the blocks; only what has the size of the base set comes to the client.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import dask
+import numpy as np
+from dask.delayed import Delayed
+from numpy.typing import NDArray
+from sklearn.cluster import kmeans_plusplus
+
+from bitfold import _checks
+from bitfold._rows import Rows, block_length
+from bitfold.base_set import KMeansBase
+from bitfold.distributed._graph import OnStep, call, reduce, sent
+from bitfold.distributed._passes import (
+    Picked,
+    Sums,
+    add,
+    add_sums,
+    cluster_sums,
+    count_served,
+    serve,
+    smallest,
+    sums_of,
+)
+from bitfold.distributed._rows import DaskRows, pick
+from bitfold.distributed._vectors import blocks, starts
+from bitfold.induction import BaseSet
+
+FloatArray = NDArray[np.float32]
+RealArray = NDArray[np.float64]
+
+_ROUNDS = 5
+"""Rounds of seeding, each of m/2 rows: 2.5 m candidates in all."""
+
+_REFINE = 5
+"""Lloyd iterations on the weighted candidates alone; all rows then do the rest."""
+
+_MOST_FILLS = 10
+"""Passes that may be spent on centres without rows; with rows that differ none or one is."""
+
+_TINY = float(np.finfo(np.float64).tiny)
+
+_FEW = 64
+"""Rows a base point up to which the data are no larger than a sample: they are fetched."""
+
+
+class Weighted(NamedTuple):
+    """Candidates for centres, and how many rows are nearest to each."""
+
+    points: FloatArray
+    weights: RealArray
+
+
+@dataclass(frozen=True)
+class Part:
+    """A block of rows on the cluster, and the number of its first row."""
+
+    block: Delayed
+    first_row: int
+
+
+class DaskKMeansBase(KMeansBase):
+    """Centres of K-means over rows that stay on a Dask cluster.
+
+    Seeds are drawn in rounds as in k-means||: rows in proportion to their squared distance from
+    those drawn before; k-means++ then reduces them, weighted by the rows nearest to each. Every
+    Lloyd iteration is one map-reduce. :class:`bitfold.KMeansBase`, which also works on Dask data,
+    fetches a sample of 256 rows a point instead and gives what it gives in memory.
+
+    The result depends on the data, the seed and, in the last place of float64 sums, on the
+    blocks that the rows come in; not on the workers. Rows in memory, or so few that they fit a
+    sample, are left to ``KMeansBase``.
+
+    Parameters
+    ----------
+    m
+        Number of base points.
+    n_iter
+        Lloyd iterations.
+    sample
+        Rows to learn from, at random, kept on the workers meanwhile; None is all rows, read once
+        in every pass (``X.persist()`` beforehand keeps them in the workers' memory).
+
+    References
+    ----------
+    Bahmani et al., *Scalable k-means++*, VLDB 2012.
+    """
+
+    def __init__(self, m: int = 400, n_iter: int = 20, sample: int | None = None) -> None:
+        super().__init__(m, n_iter)
+        self.sample = sample
+
+    def choose(
+        self, X: Rows | Any, *, rng: _checks.Seed = None, on_step: OnStep | None = None
+    ) -> FloatArray:
+        """Choose m base points, one a row.
+
+        Parameters
+        ----------
+        X
+            Training data, as the ``_learn`` of a hasher is given them.
+        rng
+            Generator or seed.
+        on_step
+            Called with (done, total) as the work goes on.
+        """
+        owner = type(self).__name__
+        m = _checks.integer(self.m, "m", owner, low=1)
+        n_iter = _checks.integer(self.n_iter, "n_iter", owner, low=1)
+        if self.sample is not None:
+            _checks.integer(self.sample, "sample", owner, low=_FEW * m)
+        if not isinstance(X, DaskRows) or len(X) <= _FEW * m:
+            return super().choose(X, rng=rng, on_step=on_step)
+        rng = _checks.generator(rng)
+        cluster = _Cluster(self._parts(X, rng), sent(X.frame, "frame"), X.n_features)
+        return cluster.kmeans(m, n_iter, rng, on_step or _silent)
+
+    def _parts(self, rows: DaskRows, rng: np.random.Generator) -> list[Part]:
+        """Return the rows to learn from."""
+        edges = starts(rows.array)
+        whole = [
+            Part(block, first)
+            for block, first, last in zip(blocks(rows.array), edges, edges[1:], strict=False)
+            if first < last
+        ]
+        if self.sample is None or self.sample >= len(rows):
+            return whole
+        chosen = np.sort(rng.choice(len(rows), self.sample, replace=False, shuffle=False))
+        ends = np.searchsorted(chosen, [*(part.first_row for part in whole), len(rows)])
+        return [
+            Part(call(pick, part.block, chosen[a:b] - part.first_row).persist(), int(a))
+            for part, a, b in zip(whole, ends, ends[1:], strict=False)
+            if a < b
+        ]
+
+
+@dataclass(frozen=True)
+class _Cluster:
+    """Rows on the cluster, and the passes over them."""
+
+    parts: list[Part]
+    frame: Delayed
+    n_features: int
+
+    def kmeans(self, m: int, n_iter: int, rng: np.random.Generator, on_step: OnStep) -> FloatArray:
+        """Return m centres, or the distinct rows if there are no more."""
+        total = _ROUNDS + n_iter + 2
+        seeds = self.seeds(m, rng, lambda done: on_step(min(done, _ROUNDS + 1), total))
+        if len(seeds.points) <= m:
+            _warn_of_few(len(seeds.points), m)
+            return seeds.points
+        centres = reduced(seeds, m, rng)
+        for step in range(n_iter):
+            centres = moved(centres, self.sums(centres))
+            on_step(_ROUNDS + step + 2, total)
+        for _ in range(_MOST_FILLS):
+            found = self.sums(centres)
+            if found.counts.all():
+                break
+            centres = filled(centres, found)
+        on_step(total, total)
+        return centres
+
+    def seeds(self, m: int, rng: np.random.Generator, on_round: Callable[[int], None]) -> Weighted:
+        """Draw more than m distinct rows, or all there are; rows far from those drawn before."""
+        size = max(m // 2, 1)
+        points = fresh = np.empty((0, self.n_features), np.float32)
+        served: list[Delayed | None] = [None] * len(self.parts)
+        for number in itertools.count(1):
+            served, picked = self._round(served, fresh, len(points), rng, size)
+            on_round(number)
+            if not len(picked.rows) or (number > _ROUNDS and len(points) > m):
+                break
+            fresh = np.unique(picked.rows, axis=0)
+            points = np.concatenate([points, fresh])
+        counts = reduce([call(count_served, part, len(points)) for part in served], add)
+        return Weighted(points, counts)
+
+    def _round(
+        self,
+        served: Sequence[Delayed | None],
+        fresh: FloatArray,
+        n_points: int,
+        rng: np.random.Generator,
+        size: int,
+    ) -> tuple[list[Delayed | None], Picked]:
+        """Serve every row by the fresh candidates too, then draw the next ones."""
+        base, seed = sent(BaseSet(fresh, 1), "candidates"), int(rng.integers(2**63))
+        first = n_points - len(fresh)
+        tasks = [
+            call(serve, part.block, part.first_row, self.frame, base, first, state, seed, size)
+            for part, state in zip(self.parts, served, strict=True)
+        ]
+        now = list(dask.persist(*tasks))
+        drawn = [call(attrgetter("drawn"), state) for state in now]
+        return now, reduce(drawn, partial(smallest, size))
+
+    def sums(self, centres: FloatArray) -> Sums:
+        """Assign every row to its nearest centre: one pass."""
+        base = sent(BaseSet(centres, 1), "centres")
+        found: Sums = reduce(
+            [call(sums_of, part.block, part.first_row, self.frame, base) for part in self.parts],
+            add_sums,
+        )
+        return found
+
+
+def reduced(seeds: Weighted, m: int, rng: np.random.Generator) -> FloatArray:
+    """Reduce weighted candidates to m centres, by k-means++ and a few Lloyd iterations."""
+    points, weights = seeds
+    seed = int(rng.integers(2**31))
+    centres: FloatArray
+    # One trial a step, as first published: more cost minutes for thousands of points, and the
+    # iterations that follow leave no difference.
+    centres, _ = kmeans_plusplus(
+        points, m, sample_weight=weights, random_state=seed, n_local_trials=1
+    )
+    for _ in range(_REFINE):
+        nearest = _nearest(points, BaseSet(centres, 1))
+        counts = np.bincount(nearest, weights, minlength=m).astype(np.float64)
+        centres = _means(cluster_sums(points, nearest, m, weights), counts, centres)
+    return centres
+
+
+def moved(centres: FloatArray, found: Sums) -> FloatArray:
+    """Move every centre to the mean of its rows."""
+    return filled(_means(found.totals, found.counts, centres), found)
+
+
+def filled(centres: FloatArray, found: Sums) -> FloatArray:
+    """Move centres without rows to the worst served ones."""
+    empty = np.flatnonzero(found.counts == 0)
+    if not len(empty):
+        return centres
+    _, first = np.unique(found.worst.rows, axis=0, return_index=True)
+    rows = found.worst.rows[np.sort(first)[: len(empty)]]
+    centres = centres.copy()
+    centres[empty[: len(rows)]] = rows
+    return centres
+
+
+def _means(totals: RealArray, counts: RealArray, centres: FloatArray) -> FloatArray:
+    means = totals / np.maximum(counts, _TINY)[:, None]
+    return np.where(counts[:, None] > 0, means, centres).astype(np.float32)
+
+
+def _nearest(points: FloatArray, base: BaseSet) -> NDArray[np.int32]:
+    step = block_length(max(base.points.shape))
+    return np.concatenate(
+        [base.neighbours(points[i : i + step]).indices[:, 0] for i in range(0, len(points), step)]
+    )
+
+
+def _warn_of_few(count: int, m: int) -> None:
+    if count < m:
+        warnings.warn(
+            f"{m} base points were asked for, but there are only {count} distinct rows; "
+            f"all of them form the base set.",
+            stacklevel=5,
+        )
+
+
+def _silent(done: int, total: int) -> None:
+    """Show no progress."""

@@ -1,0 +1,131 @@
+"""What is known of the items beside their codes: vectors, labels and text, one row an item."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitfold import _checks
+from bitfold.datasets._errors import read_as
+from bitfold.explorer.pictures import Album
+
+Ids = NDArray[np.int64]
+Numbers = NDArray[np.int32]
+
+UNLABELLED = -1
+"""Number of an item's class where it has none."""
+
+_MOST_TEXT = 400
+"""Characters of an item's text that are shown."""
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """The class of each row, as a number, and the names of the classes."""
+
+    names: list[str]
+    numbers: Numbers
+
+    @classmethod
+    def of(cls, values: NDArray[Any]) -> Labels:
+        """Number the classes in their order; -1 and an empty name mean unlabelled."""
+        if values.ndim != 1:
+            _checks.refuse("labels", "the items", "one a row", f"shape {values.shape}")
+        if values.dtype.kind == "f" and (values == np.floor(values)).all():
+            values = values.astype(np.int64)
+        classes, numbers = np.unique(values, return_inverse=True)
+        names = [str(name) for name in classes.tolist()]
+        known = np.array([name not in ("", "-1") for name in names], bool)
+        renumbered = np.where(known, np.cumsum(known) - 1, UNLABELLED)
+        named = [name for name, kept in zip(names, known, strict=True) if kept]
+        return cls(named, renumbered[numbers.ravel()].astype(np.int32))
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """Everything that has a row for each item; what was not given is None.
+
+    Row i belongs to id i, as in :class:`bitfold.Rerank`.
+    """
+
+    vectors: NDArray[Any] | None = None
+    labels: Labels | None = None
+    text: list[str] | None = None
+    album: Album | None = None
+
+    def vector(self, item: int) -> NDArray[Any] | None:
+        """Return an item's vector as float64, if there is one."""
+        if self.vectors is None or not 0 <= item < len(self.vectors):
+            return None
+        return np.asarray(self.vectors[item], np.float64)
+
+    def labels_of(self, ids: Ids) -> Numbers:
+        """Return the classes of some items, -1 where there is none."""
+        if self.labels is None:
+            return np.full(len(ids), UNLABELLED, np.int32)
+        numbers = self.labels.numbers
+        there = (ids >= 0) & (ids < len(numbers))
+        return np.where(there, numbers[np.where(there, ids, 0)], np.int32(UNLABELLED))
+
+    def text_of(self, item: int) -> str | None:
+        """Return the beginning of an item's text."""
+        if self.text is None or not 0 <= item < len(self.text):
+            return None
+        line = self.text[item]
+        return line if len(line) <= _MOST_TEXT else line[: _MOST_TEXT - 1] + "…"
+
+    def has_picture(self, item: int) -> bool:
+        """Whether there is a picture of an item."""
+        return self.album is not None and item in self.album
+
+
+def gather(
+    ids: Ids,
+    *,
+    vectors: NDArray[Any] | None = None,
+    labels: NDArray[Any] | None = None,
+    text: list[str] | None = None,
+    album: Album | None = None,
+) -> Items:
+    """Put together what was given; each must have a row for every item.
+
+    Parameters
+    ----------
+    ids
+        Ids of all items.
+    vectors
+        One a row, an array or a memory map.
+    labels
+        One a row; -1 or nothing is none.
+    text
+        One a row.
+    album
+        Pictures.
+    """
+    given = {"vectors": vectors, "labels": labels, "text": text}
+    for name, rows in given.items():
+        if rows is not None:
+            _demand_rows(name, len(rows), ids)
+    classes = None if labels is None else Labels.of(labels)
+    return Items(vectors, classes, text, album)
+
+
+def read_lines(path: Path) -> list[str]:
+    """Read a text file in UTF-8, one item a line."""
+    with read_as("a text file in UTF-8", path, UnicodeDecodeError):
+        # Only at \n: a line may hold other characters that Python would split at.
+        lines = path.read_text(encoding="utf-8").split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def _demand_rows(name: str, n_rows: int, ids: Ids) -> None:
+    low, high = int(ids.min(initial=0)), int(ids.max(initial=-1))
+    if low < 0:
+        _checks.refuse("ids", "the index", f"0 or more, to stand for rows of {name}", low)
+    if n_rows <= high:
+        demand = f"one a row for every id of the index up to {high}"
+        _checks.refuse(name, "the items", demand, f"{n_rows} rows")

@@ -1,0 +1,471 @@
+"""LanceDB: codes, ids, originals and the user's columns in one table."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import reduce
+from itertools import chain
+from operator import and_, eq, ge, gt, le, lt, ne, or_
+from os import fspath
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bitfold import _checks
+from bitfold.codes import Codes
+from bitfold.persistence import PathLike
+from bitfold.search import Hits, Near
+from bitfold.stores import _arrow, _scan
+from bitfold.stores import columns as names
+from bitfold.stores import ids as numbers
+from bitfold.stores._lance_rows import Layout, Rows
+from bitfold.stores.columns import CODE, ID, VECTOR
+from bitfold.stores.contract import (
+    Batch,
+    MissingStore,
+    Progress,
+    Store,
+    StoreError,
+    demand_bits,
+    flat,
+    refuse,
+)
+from bitfold.stores.filters import Condition
+from bitfold.stores.ids import Ids
+
+_NEXT, _AT = b"bitfold.next_id", b"bitfold.next_id_at"
+"""Kept with the id column: the next id, and the version of the table it was right for."""
+
+_BATCH_ROWS = 1 << 18
+_IDS_AT_ONCE = 1 << 14
+"""Ids looked for by one filter."""
+
+_COMPARE = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+
+
+class LanceStore(Store):
+    """A LanceDB table, in a directory or an object store.
+
+    Exact search streams the codes through bitfold's own kernels, all queries at once, in bounded
+    memory; ``exact=False`` asks the index that :meth:`build_index` makes. Every change is one
+    version of the table, so that readers see all of it or none; one process at a time may write.
+
+    Examples
+    --------
+    >>> store = LanceStore.create("lancedb", "digits", n_bits=3, columns={"label": int})
+    >>> codes = Codes.from_bits([[0, 0, 1], [1, 1, 1], [0, 0, 0]])
+    >>> store.add(codes, columns={"label": [1, 7, 1]})
+    >>> store.search(codes[1:2], k=2, where=[("label", "=", 1)]).ids.tolist()
+    [[0, 2]]
+    """
+
+    def __init__(self, table: Any, id_column: str, code_column: str, vector_column: str) -> None:
+        self._table = table
+        self._layout = Layout.of(table.schema, id_column, code_column, vector_column)
+        self.n_bits = self._layout.n_bits
+        self._id, self._code = id_column, code_column
+
+    @classmethod
+    def create(
+        cls,
+        uri: PathLike,
+        table: str,
+        n_bits: int,
+        *,
+        n_features: int | None = None,
+        columns: Mapping[str, type] | None = None,
+        batches: Iterable[Batch] = (),
+        replace: bool = False,
+        progress: Progress | None = None,
+        storage_options: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Make a table, empty or filled, as one version.
+
+        Parameters
+        ----------
+        uri
+            A directory, or an address such as ``s3://bucket/path``.
+        table
+            Its name.
+        n_bits
+            Length of the codes.
+        n_features
+            Width of the originals, to keep them for re-ranking.
+        columns
+            The user's columns and their types: bool, int, float, str or datetime.
+        batches
+            What to fill it with.
+        replace
+            Whether a table of that name may be replaced.
+        progress
+            Called with (stage, done, total) after each batch.
+        storage_options
+            What LanceDB is told about an object store.
+        """
+        demand_bits(n_bits, "LanceStore")
+        if n_features is not None:
+            _checks.integer(n_features, "n_features", "LanceStore", low=1)
+        _lancedb()
+        schema = _arrow.schema_of(n_bits, n_features, names.demand_types(columns, "LanceStore"))
+        base = _connect(uri, storage_options)
+        what = f"table {table!r} in {_shown(uri)}"
+        exists = _opened(base, table, what) is not None
+        if exists and not replace:
+            raise FileExistsError(f"{what} exists already; open it, or create with replace=True.")
+        numbering = numbers.Numbering("LanceStore", 0)
+        rows = Rows(Layout.of(schema, ID, CODE, VECTOR), numbering, _nothing, batches, progress)
+        mode = "overwrite" if exists else "create"
+        with _written(rows, schema, rows) as reader, _clear(what):
+            made = base.create_table(table, reader, schema=schema, mode=mode)
+        store = cls(made, ID, CODE, VECTOR)
+        store._keep(numbering.next_id)
+        return store
+
+    @classmethod
+    def open(
+        cls,
+        uri: PathLike,
+        table: str,
+        *,
+        id_column: str = ID,
+        code_column: str = CODE,
+        vector_column: str = VECTOR,
+        storage_options: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Open a table: one made by :meth:`create`, or any that has ids and packed codes.
+
+        Parameters
+        ----------
+        uri
+            A directory, or an address such as ``s3://bucket/path``.
+        table
+            Its name.
+        id_column
+            The column of 64-bit integers that tells rows apart.
+        code_column
+            The column of codes, fixed-size lists of uint8.
+        vector_column
+            The column of originals, fixed-size lists of float32, if there is one.
+        storage_options
+            What LanceDB is told about an object store.
+        """
+        if "://" not in fspath(uri) and not Path(uri).is_dir():
+            raise MissingStore(f"{_shown(uri)} does not exist.")
+        base = _connect(uri, storage_options)
+        what = f"table {table!r} in {_shown(uri)}"
+        opened = _opened(base, table, what)
+        if opened is None:
+            raise MissingStore(f"{what} does not exist.")
+        return cls(opened, id_column, code_column, vector_column)
+
+    def load(self, batches: Iterable[Batch], progress: Progress | None = None) -> None:
+        """Add batch after batch as one version of the table.
+
+        Parameters
+        ----------
+        batches
+            Read once, one in memory at a time.
+        progress
+            Called with (stage, done, total) after each.
+        """
+        numbering = numbers.Numbering("LanceStore", self._next_id())
+        rows = Rows(self._layout, numbering, self._present, batches, progress)
+        first = next(rows, None)
+        if first is None:
+            return
+        with _written(chain([first], rows), self._layout.schema, rows) as reader, self._working():
+            self._table.add(reader)
+        self._keep(numbering.next_id)
+
+    def delete(self, ids: ArrayLike) -> None:
+        """Delete codes by id, as one version of the table.
+
+        Parameters
+        ----------
+        ids
+            Ids of codes in the store; an unknown one is an error, and nothing is deleted.
+        """
+        gone = np.unique(numbers.integers(ids, "LanceStore"))
+        if not len(gone):
+            return
+        self._known(gone, np.isin(gone, self._present(gone)))
+        next_id = self._next_id()
+        with self._working():
+            self._table.delete(self._is_in(gone))
+        self._keep(next_id)
+
+    def count(self) -> int:
+        """How many codes there are."""
+        with self._working():
+            return int(self._table.count_rows())
+
+    def codes(self, ids: ArrayLike) -> Codes:
+        """Return the codes of some ids, in their order.
+
+        Parameters
+        ----------
+        ids
+            Ids of codes in the store.
+        """
+        return Codes(self._values(ids, self._code, np.dtype(np.uint8)), self.n_bits)
+
+    def vectors(self, ids: ArrayLike) -> NDArray[np.float32]:
+        """Return the originals of some ids, in their order.
+
+        Parameters
+        ----------
+        ids
+            Ids of codes in the store.
+        """
+        if self._layout.n_features is None:
+            refuse(self, "n_features", "given to create, for originals to be kept", "None")
+        return self._values(ids, self._layout.vector, np.dtype(np.float32))
+
+    def columns(self, ids: ArrayLike) -> dict[str, list[Any]]:
+        """Return the user's columns of some ids, in their order.
+
+        Parameters
+        ----------
+        ids
+            Ids of codes in the store.
+        """
+        wanted = numbers.integers(ids, "LanceStore")
+        found = self._fetch(wanted, list(self._layout.types))
+        return {name: found[name].to_pylist() for name in self._layout.types}
+
+    def batches(self) -> Iterator[Batch]:
+        """Read all codes with their ids, a batch at a time."""
+        for codes, ids in self._parts(None):
+            yield Batch(codes, ids)
+
+    def build_index(self, n_lists: int | None = None) -> None:
+        """Index the codes (IVF by Hamming distance) and the ids, for ``exact=False``.
+
+        Codes added later are found too; building again takes them in.
+
+        Parameters
+        ----------
+        n_lists
+            Lists the codes are shared out over; None takes the square root of their number.
+        """
+        from lancedb.index import BTree, IvfFlat
+
+        count = self.count()
+        if not count:
+            refuse(self, "the store to index", "with codes in it", "an empty one")
+        lists = max(1, math.isqrt(count)) if n_lists is None else n_lists
+        _checks.integer(lists, "n_lists", "build_index", low=1, high=count)
+        next_id = self._next_id()
+        with self._working():
+            made = IvfFlat(distance_type="hamming", num_partitions=lists)
+            self._table.create_index(self._code, config=made)
+            self._table.create_index(self._id, config=BTree())
+        self._keep(next_id)
+
+    def __repr__(self) -> str:
+        return f"LanceStore({self.count()} x {self.n_bits} bits, {self._table.name!r})"
+
+    def _exact(self, codes: Codes, k: int, where: Any) -> Hits:
+        return _scan.nearest(self._parts(where), codes, k)
+
+    def _within(self, codes: Codes, radius: int, where: Any) -> Near:
+        return _scan.within(self._parts(where), codes, radius)
+
+    def _probe(self, codes: Codes, k: int, where: Any) -> Near:
+        import pyarrow as pa
+
+        with self._working():
+            found = [self._ask(code, k, where) for code in codes.packed]
+        if not found:
+            return Near(np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0, np.int32))
+        query = np.repeat(np.arange(len(codes)), list(map(len, found)))
+        rows = pa.concat_tables(found)
+        return flat(query, rows[self._id].to_numpy(), rows["_distance"].to_numpy(), len(codes))
+
+    def _ask(self, code: NDArray[np.uint8], k: int, where: Any) -> Any:
+        """Ask LanceDB for the k nearest of one code."""
+        asked = self._table.search(code, vector_column_name=self._code).distance_type("hamming")
+        if where is not None:
+            asked = asked.where(where, prefilter=True)
+        return asked.limit(k).select([self._id, "_distance"]).to_arrow()
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[None]:
+        with self._working():
+            self._table.checkout(self._table.version)
+        try:
+            yield
+        finally:
+            with self._working():
+                self._table.checkout_latest()
+
+    def _filter(self, groups: list[list[Condition]]) -> Any:
+        alternatives = [reduce(and_, [self._condition(*c) for c in group]) for group in groups]
+        return reduce(or_, alternatives)
+
+    def _condition(self, column: str, operator: str, value: Any) -> Any:
+        from lancedb.expr import col, lit
+
+        if column not in (self._id, *self._layout.types):
+            listed = ", ".join(map(repr, [self._id, *self._layout.types]))
+            refuse(self, "a column in where", f"one of {listed}", repr(column))
+        named = col(column)
+        if operator in _COMPARE:
+            return _COMPARE[operator](named, lit(value))
+        if not value:
+            # Nothing is in an empty list; what is missing is neither in nor out of it.
+            return (named == named) if operator == "not in" else ~(named == named)
+        inside = named.isin(value)
+        return ~inside if operator == "not in" else inside
+
+    def _parts(self, where: Any) -> Iterator[_scan.Part]:
+        """All codes with their ids that meet conditions, in batches worth an index."""
+        for table in self._tables([self._id, self._code], where):
+            # In a table of the user's own a code may be missing: such rows do not count.
+            table = table.drop_null()
+            yield Codes(_arrow.matrix(table[self._code]), self.n_bits), table[self._id].to_numpy()
+
+    def _tables(self, wanted: list[str], where: Any) -> Iterator[Any]:
+        """Rows that meet conditions, gathered until there are enough of them."""
+        import pyarrow as pa
+
+        asked = self._table.search().select(wanted)
+        if where is not None:
+            asked = asked.where(where)
+        with self._working():
+            held: list[Any] = []
+            for batch in asked.to_batches(_BATCH_ROWS):
+                held.append(batch)
+                if sum(map(len, held)) >= _BATCH_ROWS:
+                    yield pa.Table.from_batches(held)
+                    held = []
+            if held:
+                yield pa.Table.from_batches(held)
+
+    def _is_in(self, ids: Ids) -> Any:
+        from lancedb.expr import col
+
+        return col(self._id).isin(ids.tolist())
+
+    def _found(self, ids: Ids, wanted: list[str]) -> Any:
+        """The rows of some of these ids, as they come."""
+        import pyarrow as pa
+
+        pieces = [ids[i : i + _IDS_AT_ONCE] for i in range(0, len(ids), _IDS_AT_ONCE)]
+        tables = [table for piece in pieces for table in self._tables(wanted, self._is_in(piece))]
+        schema = pa.schema([self._layout.schema.field(name) for name in wanted])
+        return pa.concat_tables(tables) if tables else schema.empty_table()
+
+    def _present(self, ids: Ids) -> Ids:
+        """Which of these ids there are."""
+        return np.asarray(self._found(ids, [self._id])[self._id].to_numpy(), np.int64)
+
+    def _fetch(self, ids: Ids, wanted: list[str]) -> Any:
+        """The rows of some ids, in their order."""
+        needed, place = np.unique(ids, return_inverse=True)
+        found = self._found(needed, [self._id, *wanted])
+        known = found[self._id].to_numpy()
+        self._known(needed, np.isin(needed, known))
+        return found.take(np.argsort(known)[place])
+
+    def _values(self, ids: ArrayLike, column: str, dtype: np.dtype[Any]) -> NDArray[Any]:
+        wanted = numbers.integers(ids, "LanceStore")
+        return _arrow.matrix(self._fetch(wanted, [column])[column]).astype(dtype, copy=False)
+
+    def _next_id(self) -> int:
+        """The id after the largest ever given.
+
+        It is kept with the id column. Where the table was changed since, by a load that died
+        before it could note this or by another program, the ids are looked at.
+        """
+        with self._working():
+            kept = self._table.schema.field(self._id).metadata or {}
+            version = self._table.version
+        noted = kept.get(_NEXT, b"0")
+        next_id = int(noted) if noted.isdigit() else 0
+        if kept.get(_AT) == b"%d" % version:
+            return next_id
+        tables = filter(len, self._tables([self._id], None))
+        largest = [int(table[self._id].to_numpy().max()) for table in tables]
+        return max([next_id, *(number + 1 for number in largest)])
+
+    def _keep(self, next_id: int) -> None:
+        """Note the next id, and that it is right for the version this makes."""
+        with self._working():
+            noted = {_NEXT.decode(): str(next_id), _AT.decode(): str(self._table.version + 1)}
+            self._table.update_field_metadata({"path": self._id, "metadata": noted})
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        with _clear(f"table {self._table.name!r}"):
+            yield
+
+
+def _lancedb() -> Any:
+    try:
+        import lancedb
+    except ImportError:
+        extra = 'pip install "bitfold[lancedb]"'
+        raise ImportError(f"LanceStore needs LanceDB: {extra}.") from None
+    return lancedb
+
+
+def _connect(uri: PathLike, storage_options: Mapping[str, str] | None) -> Any:
+    lancedb = _lancedb()
+    with _clear(_shown(uri)):
+        # An interval of none: every read looks for the newest version.
+        return lancedb.connect(
+            fspath(uri),
+            read_consistency_interval=timedelta(0),
+            storage_options=dict(storage_options) if storage_options else None,
+        )
+
+
+def _shown(uri: PathLike) -> str:
+    """An address without what may be a secret in it."""
+    return re.sub(r"(?<=://)[^/@]*@|(?<=\?).*", "…", str(uri)) if "://" in str(uri) else str(uri)
+
+
+def _opened(base: Any, table: str, what: str) -> Any:
+    """Open a table; None where there is none, or only what a killed load left of a new one."""
+    with _clear(what):
+        try:
+            return base.open_table(table)
+        except ValueError as error:
+            if "was not found" in str(error):
+                return None
+            raise
+
+
+@contextmanager
+def _written(batches: Iterable[Any], schema: Any, rows: Rows) -> Iterator[Any]:
+    """Give LanceDB rows to read; what goes wrong in reading them is raised as it was."""
+    import pyarrow as pa
+
+    try:
+        yield pa.RecordBatchReader.from_batches(schema, batches)
+    except Exception:
+        if rows.problem is not None:
+            raise rows.problem from None
+        raise
+
+
+def _nothing(ids: Ids) -> Ids:
+    """Which of these ids a new table has."""
+    return ids[:0]
+
+
+@contextmanager
+def _clear(what: str) -> Iterator[None]:
+    """Turn what LanceDB raises, many lines of Rust, into one sentence."""
+    try:
+        yield
+    except (RuntimeError, ValueError, OSError) as error:
+        words = str(error).strip().split("\n")[0].split(", /")[0].rstrip(". ")
+        raise StoreError(f"{what} cannot be used: {words}.") from None

@@ -1,0 +1,78 @@
+"""The second stage: exact distances on the originals that a store keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitfold import _checks
+from bitfold.codes import Codes
+from bitfold.search import Rerank, Reranker
+from bitfold.stores.ids import Ids
+
+Reals = NDArray[np.float32]
+
+_BLOCK_FLOATS = 1 << 24
+"""Floats of candidates fetched together: 64 MB, for fewer trips to the engine."""
+
+
+@dataclass(frozen=True)
+class Originals:
+    """Re-rank by exact distances to the originals in the store: two stages in one call.
+
+    It is :class:`bitfold.Rerank`, with the same distances, but the vectors come from the store.
+
+    Parameters
+    ----------
+    queries
+        The queries' originals, one for each query code.
+    candidates
+        How many of the nearest codes to look at.
+    metric
+        "l2", "ip" (negative inner product) or "cosine" (1 - cosine): smaller is nearer.
+    """
+
+    queries: Any
+    candidates: int = 200
+    metric: str = "l2"
+
+    def over(self, vectors_of: Callable[[Ids], Reals]) -> Reranker:
+        """Return the re-ranker over a store's vectors.
+
+        Parameters
+        ----------
+        vectors_of
+            Gives the originals of some ids.
+        """
+        return _Fetched(self, vectors_of)
+
+
+@dataclass(frozen=True)
+class _Fetched:
+    """Fetches what each block of queries needs, once, and measures."""
+
+    asked: Originals
+    vectors_of: Callable[[Ids], Reals]
+
+    @property
+    def candidates(self) -> int:
+        return self.asked.candidates
+
+    def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> Reals:
+        queries = _checks.matrix(self.asked.queries, "Originals", name="queries")
+        if len(queries) != len(ids):
+            demand = f"one for each of the {len(ids)} codes"
+            _checks.refuse("queries", "Originals", demand, len(queries))
+        step = max(1, _BLOCK_FLOATS // (ids.shape[1] * queries.shape[1]))
+        parts = [slice(i, i + step) for i in range(0, len(ids), step)]
+        return np.concatenate([self._measure(ids[p], queries[p], codes_of) for p in parts])
+
+    def _measure(self, ids: Ids, queries: NDArray[Any], codes_of: Callable[[Ids], Codes]) -> Reals:
+        needed = np.unique(ids)
+        vectors = self.vectors_of(needed)
+        finer = Rerank(vectors, queries, self.candidates, self.asked.metric, ids=needed)
+        return finer.measure(ids, codes_of)

@@ -1,0 +1,68 @@
+"""From an index to a store and back, a batch at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from bitfold import _checks
+from bitfold.search import HammingIndex
+from bitfold.stores.contract import Batch, Progress, Store
+
+_BATCH_ROWS = 1 << 17
+
+
+def batches_of(index: HammingIndex, vectors: Any = None) -> Iterator[Batch]:
+    """Read an index as batches, which :meth:`Store.load` takes.
+
+    Parameters
+    ----------
+    index
+        In memory or on disk, where it is mapped.
+    vectors
+        The originals to go with the codes, an array or a memory map, row i of id i.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bitfold import Codes
+    >>> from bitfold.stores import FaissStore
+    >>> index = HammingIndex(n_bits=8)
+    >>> index.add(Codes.from_bits(np.eye(8, dtype=np.uint8)))
+    >>> store = FaissStore.create(n_bits=8)
+    >>> store.load(batches_of(index))
+    >>> index_of(store)
+    HammingIndex(8 x 8 bits)
+    """
+    originals = None if vectors is None else _checks.matrix(vectors, "push", name="vectors")
+    for segment in index._segments:
+        living = segment.ids[segment.living]
+        for start in range(0, len(living), _BATCH_ROWS):
+            ids = living[start : start + _BATCH_ROWS]
+            yield Batch(index.codes(ids), ids, None if originals is None else _rows(originals, ids))
+
+
+def index_of(store: Store, progress: Progress | None = None) -> HammingIndex:
+    """Read a store into an index.
+
+    Parameters
+    ----------
+    store
+        Any store.
+    progress
+        Called with (stage, done, total) as the work goes on.
+    """
+    index, total = HammingIndex(store.n_bits), store.count()
+    for batch in store.batches():
+        index.add(batch.codes, ids=batch.ids)
+        if progress:
+            progress("reading", len(index), total)
+    return index
+
+
+def _rows(originals: Any, ids: Any) -> Any:
+    missing = ids[(ids < 0) | (ids >= len(originals))]
+    if len(missing):
+        demand = f"complete: a row for id {missing[0]}"
+        _checks.refuse("vectors", "push", demand, f"{len(originals)} rows without it")
+    return originals[ids]

@@ -1,0 +1,140 @@
+"""K-means on the workers: as good as in memory, and the same whoever computes it."""
+
+from __future__ import annotations
+
+import dask
+import dask.array as da
+import faiss
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import bitfold as bf
+from bitfold import distributed
+from bitfold.distributed import DaskKMeansBase
+from bitfold.distributed._passes import Picked, Sums, cluster_sums, uniforms
+from bitfold.distributed._rows import DaskRows
+from bitfold.distributed.kmeans import filled, moved
+from distributed import Client
+
+FloatArray = NDArray[np.float32]
+
+
+def rows_of(array: da.Array) -> DaskRows:
+    return DaskRows.of(array.rechunk({1: -1}), "the test")
+
+
+def inertia(X: FloatArray, centres: FloatArray) -> float:
+    return float(faiss.knn(X, centres, 1)[0].sum(dtype=np.float64))
+
+
+@pytest.mark.parametrize("sample", [None, 4000])
+def test_the_centres_serve_as_well_as_those_of_faiss(
+    sample: int | None, client: Client, X: FloatArray, remote: da.Array
+) -> None:
+    rows = rows_of(remote)
+    steps: list[tuple[int, int]] = []
+    chosen = DaskKMeansBase(50, n_iter=10, sample=sample).choose(
+        rows, rng=0, on_step=lambda *told: steps.append(told)
+    )
+    assert chosen.shape == (50, 24)
+    assert chosen.dtype == np.float32
+    peer = bf.KMeansBase(50, n_iter=10).choose(X - rows.centre, rng=0)
+    assert inertia(X - rows.centre, chosen) <= 1.01 * inertia(X - rows.centre, peer)
+    assert [done for done, _ in steps] == list(range(1, 18))
+    assert {total for _, total in steps} == {17}
+
+
+def test_the_blocks_matter_only_in_the_last_place(client: Client, X: FloatArray) -> None:
+    one, other = (
+        DaskKMeansBase(20, n_iter=3).choose(rows_of(da.from_array(X, chunks=(length, 24))), rng=1)
+        for length in (777, 2048)
+    )
+    assert np.allclose(one, other, rtol=1e-5, atol=1e-5)
+
+
+def test_a_cluster_and_the_threads_of_this_process_agree(client: Client, remote: da.Array) -> None:
+    there = DaskKMeansBase(20, n_iter=3).choose(rows_of(remote), rng=1)
+    with dask.config.set(scheduler="synchronous"):
+        here = DaskKMeansBase(20, n_iter=3).choose(rows_of(remote), rng=1)
+    assert np.array_equal(there, here)
+
+
+def test_few_rows_are_left_to_the_strategy_in_memory(client: Client, X: FloatArray) -> None:
+    rows = rows_of(da.from_array(X[:640], chunks=(100, 24)))
+    chosen = DaskKMeansBase(10).choose(rows, rng=3)
+    assert np.array_equal(chosen, bf.KMeansBase(10).choose(X[:640] - rows.centre, rng=3))
+
+
+def test_rows_in_memory_are_left_to_the_strategy_in_memory(X: FloatArray) -> None:
+    chosen = DaskKMeansBase(10).choose(X, rng=3)
+    assert np.array_equal(chosen, bf.KMeansBase(10).choose(X, rng=3))
+
+
+def test_no_more_distinct_rows_than_points_are_the_base_set(client: Client) -> None:
+    few = np.random.default_rng(0).standard_normal((12, 5)).astype(np.float32)
+    many = few[np.random.default_rng(1).integers(12, size=2000)]
+    rows = rows_of(da.from_array(many, chunks=(300, 5)))
+    expected = np.unique(many - rows.centre, axis=0)
+    exact = DaskKMeansBase(12).choose(rows, rng=0)
+    assert np.array_equal(np.unique(exact, axis=0), expected)
+    with pytest.warns(UserWarning, match="20 base points were asked for, but there are only 12"):
+        all_of_them = DaskKMeansBase(20).choose(rows, rng=0)
+    assert np.array_equal(np.unique(all_of_them, axis=0), expected)
+
+
+def test_every_centre_serves_a_row(client: Client) -> None:
+    rng = np.random.default_rng(0)
+    many = np.round(rng.standard_normal((3000, 2)), 1).astype(np.float32)  # a lot of repetition
+    rows = rows_of(da.from_array(many, chunks=(500, 2)))
+    centres = DaskKMeansBase(40, n_iter=2).choose(rows, rng=0)
+    _, nearest = faiss.knn(many - rows.centre, centres, 1)
+    assert len(np.unique(nearest)) == 40
+
+
+def test_random_numbers_belong_to_rows() -> None:
+    whole = uniforms(7, 0, 100)
+    assert np.array_equal(whole[37:], uniforms(7, 37, 63))
+    assert not np.array_equal(whole, uniforms(8, 0, 100))
+    assert 0 <= whole.min() < whole.max() < 1
+
+
+def test_sums_of_clusters() -> None:
+    values = np.array([[1, 2], [3, 4], [5, 6]], np.float32)
+    sums = cluster_sums(values, np.array([1, 0, 1], np.int32), 3)
+    assert sums.tolist() == [[3, 4], [6, 8], [0, 0]]
+    assert sums.dtype == np.float64
+
+
+def test_a_centre_without_rows_moves_to_the_worst_served() -> None:
+    worst = Picked(np.array([-9.0, -9, -4]), np.array([[9], [9], [5]], np.float32))
+    found = Sums(np.array([[6.0], [0], [0], [0]]), np.array([2.0, 0, 0, 0]), worst)
+    centres = np.array([[0], [1], [2], [3]], np.float32)
+    assert moved(centres, found).tolist() == [[3], [9], [5], [3]]
+    assert filled(centres, found).tolist() == [[0], [9], [5], [3]]
+    assert centres.tolist() == [[0], [1], [2], [3]]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "sentence"),
+    [
+        (DaskKMeansBase(0), "m of DaskKMeansBase must be at least 1, got 0."),
+        (DaskKMeansBase(5, n_iter=0), "n_iter of DaskKMeansBase must be at least 1, got 0."),
+        (DaskKMeansBase(5, sample=9), "sample of DaskKMeansBase must be at least 320, got 9."),
+    ],
+)
+def test_parameters_out_of_range_are_refused(strategy: DaskKMeansBase, sentence: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        strategy.choose(np.zeros((9, 2)))
+    assert str(caught.value) == sentence
+
+
+def test_a_model_with_it_can_be_saved_and_loaded(
+    client: Client, X: FloatArray, remote: da.Array, tmp_path: object
+) -> None:
+    base = DaskKMeansBase(20, n_iter=2)
+    hasher = distributed.fit(bf.IMH(8, base=base, embedding="pca", random_state=0), remote)
+    hasher.save(f"{tmp_path}/model")
+    again = bf.load(f"{tmp_path}/model")
+    assert again.get_params()["base__n_iter"] == 2
+    assert again.encode(X) == hasher.encode(X)

@@ -1,0 +1,356 @@
+"""The API of a running explorer: right answers, one sentence for what is wrong."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from PIL import Image
+from tests.explorer.conftest import COMMAND, N_ITEMS, Server
+
+import bitfold as bf
+from bitfold.explorer.guard import HEADERS
+from bitfold.explorer.queries import MOST_BYTES
+from bitfold.metrics import closest_neighbours
+
+
+def ask(client: httpx.Client, path: str, **parameters: Any) -> Any:
+    response = client.get(f"/api/{path}", params=parameters)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def npy(array: Any) -> bytes:
+    out = BytesIO()
+    np.save(out, array, allow_pickle=True)
+    return out.getvalue()
+
+
+def png(side: int, value: int = 0) -> bytes:
+    out = BytesIO()
+    Image.new("L", (side, side), value).save(out, "PNG")
+    return out.getvalue()
+
+
+def bomb(side: int) -> bytes:
+    """A PNG of a few bytes that says it has side × side pixels."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        body = kind + data
+        return len(data).to_bytes(4, "big") + body + zlib.crc32(body).to_bytes(4, "big")
+
+    header = side.to_bytes(4, "big") * 2 + bytes([8, 0, 0, 0, 0])
+    idat = zlib.compress(bytes(100_000))
+    return (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", idat) + chunk(b"IEND", b"")
+    )
+
+
+def test_about_tells_what_there_is(client: httpx.Client) -> None:
+    about = ask(client, "about")
+    assert [model["name"] for model in about["models"]] == ["long", "short"]
+    assert about["n_items"] == N_ITEMS
+    assert about["labels"] == [str(digit) for digit in range(10)]
+    assert about["has_vectors"] and about["has_pictures"] and about["has_text"]
+    assert about["uploads"]["pictures_as"] == "pixels × 16 / 255"
+
+
+@pytest.mark.parametrize("model", [0, 1])
+def test_search_is_the_index_s_without_the_query(
+    client: httpx.Client, digits: Path, model: int
+) -> None:
+    index = bf.HammingIndex.open(digits / f"{('long', 'short')[model]}.index")
+    hits = index.search(index.codes([17]), k=11)
+    wanted = [(i, d) for i, d in zip(*(side[0].tolist() for side in hits), strict=True) if i != 17]
+    found = ask(client, "search", query="item:17", model=model)
+    assert [(int(h["id"]), h["distance"]) for h in found["hits"]] == wanted[:10]
+    assert found["query"]["code"] == index.codes([17]).packed.tobytes().hex()
+    codes = index.codes([int(h["id"]) for h in found["hits"]])
+    assert [h["code"] for h in found["hits"]] == [row.tobytes().hex() for row in codes.packed]
+
+
+def test_exact_is_the_nearest_by_length(client: httpx.Client, digits: Path) -> None:
+    X = np.load(digits / "vectors.npy")
+    wanted = closest_neighbours(X, X[[17]], k=11)[0]
+    hits = ask(client, "exact", query="item:17")["hits"]
+    assert [int(hit["id"]) for hit in hits] == [i for i in wanted.tolist() if i != 17]
+    lengths = np.linalg.norm(X[wanted[1:]] - X[17], axis=1)
+    np.testing.assert_allclose([hit["distance"] for hit in hits], lengths, rtol=1e-6)
+
+
+def test_spread_and_within_count_what_lies_in_each_radius(
+    client: httpx.Client, digits: Path
+) -> None:
+    index, labels = bf.HammingIndex.open(digits / "long.index"), np.load(digits / "labels.npy")
+    spread = ask(client, "spread", query="item:3")
+    for radius in (0, 2, 7, 32):
+        near = index.within(index.codes([3]), radius).ids
+        others = near[near != 3]
+        assert spread["within"][radius] == len(others)
+        assert spread["alike"][radius] == np.count_nonzero(labels[others] == labels[3])
+        within = ask(client, "within", query="item:3", radius=radius, limit=1000)
+        assert within["count"] == len(others)
+        assert [int(hit["id"]) for hit in within["hits"]] == others.tolist()
+    ids = [int(item) for item in ask(client, "models/0/map")["ids"]]
+    bits = index.codes(ids).unpack() != index.codes([3]).unpack()
+    assert spread["sample"] == bits.sum(axis=1).tolist()
+
+
+def test_the_map_has_base_set_and_sample(client: httpx.Client, digits: Path) -> None:
+    drawn, labels = ask(client, "models/0/map"), np.load(digits / "labels.npy")
+    assert len(drawn["ids"]) == len(set(drawn["ids"])) == len(drawn["x"]) == 400
+    assert len(drawn["base"]["x"]) == 60
+    assert drawn["labels"] == labels[np.array(drawn["ids"], int)].tolist()
+    # Neighbours on the map are of one kind mostly, or it would be no map.
+    points = np.stack([drawn["x"], drawn["y"]], axis=1)
+    near = closest_neighbours(points, points, k=6)[:, 1:]
+    kinds = np.array(drawn["labels"])
+    assert np.mean(kinds[near] == kinds[:, None]) > 0.75
+
+
+def test_a_base_point_is_a_query(client: httpx.Client) -> None:
+    found = ask(client, "search", query="base:0:5")
+    assert len(found["hits"]) == 10 and found["query"]["title"] == "base point 5"
+    drawn = ask(client, "models/0/map")["base"]
+    assert found["query"]["position"] == pytest.approx([drawn["x"][5], drawn["y"][5]], abs=15)
+    assert Image.open(BytesIO(client.get(found["query"]["picture"]).content)).size == (8, 8)
+
+
+def test_an_uploaded_picture_finds_itself(client: httpx.Client, digits: Path) -> None:
+    content = (digits / "images" / "17.png").read_bytes()
+    taken = client.post("/api/uploads", content=content).json()
+    assert taken["n_features"] == 64
+    found = ask(client, "search", query=taken["key"], k=100)
+    item = ask(client, "search", query="item:17")
+    assert found["query"]["code"] == item["query"]["code"]
+    assert found["query"]["position"] == pytest.approx(item["query"]["position"], abs=0.1)
+    assert ask(client, "exact", query=taken["key"], k=1)["hits"][0]["id"] == "17"
+    assert client.get(taken["picture"]).headers["content-type"] == "image/png"
+
+
+@pytest.mark.parametrize("form", ["npy", "text", "json"])
+def test_an_uploaded_vector_finds_itself(client: httpx.Client, digits: Path, form: str) -> None:
+    row = np.load(digits / "vectors.npy")[17]
+    text = ", ".join(map(str, row.tolist()))
+    content = {"npy": npy(row), "text": text.encode(), "json": f"[{text}]\n".encode()}[form]
+    taken = client.post("/api/uploads", content=content).json()
+    assert ask(client, "exact", query=taken["key"], k=1)["hits"][0]["id"] == "17"
+
+
+HOSTILE: dict[str, tuple[bytes, int, str]] = {
+    "nothing": (b"", 422, "upload must be a picture or a vector, got nothing."),
+    "junk": (b"\x00\xff" * 50, 422, "picture must be a BMP, GIF, JPEG, PNG or WEBP file"),
+    "prose": (b"hello there", 422, "upload must be a picture, a .npy file or numbers as text"),
+    "NaN": (b" ".join([b"nan"] * 64), 422, "vector of the upload must be finite, got NaN"),
+    "too wide": (b"1 2 3", 422, "vector must have 64 numbers, got 3."),
+    "matrix": (npy(np.ones((2, 64))), 422, "upload must hold one vector of real numbers"),
+    "infinite": (npy(np.full(64, np.inf)), 422, "vector of the upload must be finite"),
+    "complex": (npy(np.ones(64, complex)), 422, "upload must hold one vector of real numbers"),
+    "pickle": (npy(np.array([{}] * 64)), 422, "upload must be a whole .npy file of numbers"),
+    "cut npy": (npy(np.ones(64))[:-9], 422, "upload must be a whole .npy file of numbers"),
+    "lying npy": (
+        npy(np.ones(64)).replace(b"(64,)", b"(9999999999999,)", 1),
+        422,
+        "upload must be a whole .npy file of numbers",
+    ),
+    "cut png": (png(300, 9)[:90], 422, "picture must be whole, got a truncated or damaged one."),
+    "bomb": (bomb(8000), 422, "picture must have at most 50 million pixels, got 8000 × 8000."),
+    "great bomb": (bomb(30000), 422, "picture must have at most 50 million pixels, got more."),
+    "svg": (b"<svg xmlns='http://www.w3.org/2000/svg'/>", 422, "upload must be a picture, a .npy"),
+    "too long": (b"1" * (MOST_BYTES + 1), 413, "upload must have at most 16 MiB, got more."),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_bad_upload_gets_one_sentence(client: httpx.Client, name: str) -> None:
+    content, status, sentence = HOSTILE[name]
+    response = client.post("/api/uploads", content=content)
+    assert response.status_code == status
+    assert response.json()["error"].startswith(sentence)
+    assert response.json()["error"].endswith(".")
+
+
+def test_a_body_without_a_length_is_counted_as_it_comes(client: httpx.Client) -> None:
+    response = client.post("/api/uploads", content=(bytes(1 << 20) for _ in range(18)))
+    assert (response.status_code, response.json()["error"][:29]) == (
+        413,
+        "upload must have at most 16 M",
+    )
+
+
+WRONG = {
+    "search?query=item:600": (404, "There is no item 600."),
+    "search?query=item:99999999999999999999": (422, "query must be item:…"),
+    "search?query=item:9999999999999999999": (404, "There is no item"),
+    "search?query=item:-1": (404, "There is no item -1."),
+    "search?query=base:0:60": (404, "Model 0 has no base point 60."),
+    "search?query=upload:00": (404, "This upload is no longer kept; upload it again."),
+    "search?query=../../etc/passwd": (422, "query must be item:…"),
+    "search?query=item:1&k=0": (422, "k should be greater than or equal to 1, got 0."),
+    "search?query=item:1&k=101": (422, "k should be less than or equal to 100, got 101."),
+    "search?query=item:1&model=2": (404, "There is no model 2; there are 2, from 0 on."),
+    "search": (422, "query"),
+    "items/1/../../../etc/passwd": (404, "This address does not exist."),
+    "items/..%2f..%2fetc%2fpasswd/picture": (404, "This address does not exist."),
+    "items/601/picture": (404, "There is no picture of item 601."),
+    "uploads/..%2f..%2fx/picture": (404, "This address does not exist."),
+    "nothing": (404, "This address does not exist."),
+}
+
+
+@pytest.mark.parametrize("path", WRONG)
+def test_a_wrong_question_gets_one_sentence(client: httpx.Client, path: str) -> None:
+    response = client.get(f"/api/{path}")
+    status, sentence = WRONG[path]
+    assert (response.status_code, response.json()["error"][: len(sentence)]) == (status, sentence)
+
+
+@pytest.mark.parametrize(
+    "path", ["/static/../api.py", "/static/%2e%2e/api.py", "/static/..%2fapi.py"]
+)
+def test_nothing_outside_the_page_is_served(
+    client: httpx.Client, server: Server, path: str
+) -> None:
+    with socket.create_connection(("127.0.0.1", int(server.origin.rsplit(":", 1)[1]))) as wire:
+        # By hand, because a client would tidy the path up.
+        wire.sendall(
+            f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode()
+        )
+        answer = b"".join(iter(lambda: wire.recv(1 << 16), b""))
+    assert b" 404 " in answer.split(b"\r\n", 1)[0] or b" 403 " in answer.split(b"\r\n", 1)[0]
+    assert b"create_app" not in answer
+
+
+def test_nothing_is_told_without_the_token(server: Server) -> None:
+    for path in ("/api/about", "/openapi.json", "/docs", "/", "/api/items/1/picture"):
+        assert httpx.get(server.origin + path).status_code == 403
+        assert httpx.get(server.origin + path, params={"token": "x"}).status_code == 403
+        wrong = [(b"Authorization", f"Bearer {server.token[:-1]}é".encode())]
+        assert httpx.get(server.origin + path, headers=wrong).status_code == 403
+
+
+def test_the_first_visit_leaves_a_cookie_that_opens_the_rest(server: Server) -> None:
+    with httpx.Client() as visitor:
+        first = visitor.get(server.url)
+        cookie = first.headers["set-cookie"]
+        assert "HttpOnly" in cookie and "SameSite=Strict" in cookie
+        assert visitor.get(f"{server.origin}/api/about").status_code == 200
+        assert "set-cookie" not in visitor.get(f"{server.origin}/?token=wrong").headers
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "", "10.0.0.1", "[::"])
+def test_another_host_is_refused_even_with_the_token(server: Server, host: str) -> None:
+    headers = server.headers | {"Host": host}
+    response = httpx.get(f"{server.origin}/api/about", headers=headers)
+    assert response.status_code in (400, 421)
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:1", "127.0.0.1", "[::1]:80"])
+def test_this_machine_is_known_by_its_names(server: Server, host: str) -> None:
+    headers = server.headers | {"Host": host}
+    assert httpx.get(f"{server.origin}/api/about", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null"])
+def test_another_site_s_page_is_refused(server: Server, origin: str) -> None:
+    headers = server.headers | {"Origin": origin}
+    response = httpx.post(f"{server.origin}/api/uploads", headers=headers, content=b"1")
+    assert response.status_code == 403
+
+
+def test_every_answer_is_locked_down(server: Server) -> None:
+    for path in ("/", "/api/about", "/api/nothing", "/static/app.js"):
+        for headers in (server.headers, {}):
+            answer = httpx.get(server.origin + path, headers=headers).headers
+            assert {key: answer[key] for key in HEADERS} == HEADERS
+    assert "unsafe" not in HEADERS["content-security-policy"]
+
+
+def test_the_docs_describe_every_route_without_outside_resources(client: httpx.Client) -> None:
+    described = client.get("/openapi.json").json()
+    assert {"/api/search", "/api/exact", "/api/uploads", "/api/models/{model}/map"} <= set(
+        described["paths"]
+    )
+    assert "://" not in client.get("/docs").text
+
+
+def test_a_hundred_at_once_of_all_kinds(client: httpx.Client, digits: Path) -> None:
+    content = (digits / "images" / "3.png").read_bytes()
+    kinds = [
+        lambda i: client.get("/api/search", params={"query": f"item:{i}"}),
+        lambda i: client.get("/api/exact", params={"query": f"item:{i}"}),
+        lambda i: client.get(f"/api/items/{i}/picture"),
+        lambda i: client.get("/api/models/1/map"),
+        lambda i: client.post("/api/uploads", content=content),
+    ]
+    with ThreadPoolExecutor(100) as pool:
+        answers = list(pool.map(lambda i: kinds[i % len(kinds)](i).status_code, range(300)))
+    assert answers == [200] * 300
+
+
+def test_a_model_without_a_base_set_and_without_anything_else(bare: Server) -> None:
+    with httpx.Client(base_url=bare.origin, headers=bare.headers) as asking:
+        drawn = ask(asking, "models/0/map")
+        assert len(drawn["ids"]) == N_ITEMS and not drawn["base"]["x"]
+        found = ask(asking, "search", query="item:0")
+        assert len(found["hits"]) == 10 and found["query"]["position"] is not None
+        assert ask(asking, "about")["uploads"]["pictures_as"] is None
+        assert asking.get("/api/exact", params={"query": "item:0"}).status_code == 404
+        picture = asking.post("/api/uploads", content=png(8))
+        assert "upload must be a vector here, got a picture" in picture.json()["error"]
+
+
+MODEL = ["long.index", "--model", "long.bitfold"]
+REFUSED = {
+    "no model": (["long.index"], "Missing option '--model'."),
+    "two models": (
+        [*MODEL, "--model", "short.bitfold"],
+        "one or two, each with a model, got 1 and 2.",
+    ),
+    "no index": (["none.index", "--model", "long.bitfold"], "'none.index' does not exist."),
+    "no images": ([*MODEL, "--images", "none"], "'none' does not exist."),
+    "wrong model": (["long.index", "--model", "short.bitfold"], "must be of 32 bits, as"),
+    "port": ([*MODEL, "--port", "{port}"], "cannot be listened on: Address already in use."),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_explored_is_one_sentence(digits: Path, server: Server, name: str) -> None:
+    arguments, sentence = REFUSED[name]
+    port = server.origin.rsplit(":", 1)[1]
+    ended = subprocess.run(
+        [COMMAND, "explore", *(argument.format(port=port) for argument in arguments)],
+        cwd=digits,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+        env={**os.environ, "COLUMNS": "200"},
+    )
+    assert ended.returncode in (1, 2)
+    assert ended.stdout == "" and ended.stderr.count("\n") == 1
+    assert sentence in ended.stderr
+
+
+def test_a_missing_extra_is_told_with_the_line_to_install_it(digits: Path, tmp_path: Path) -> None:
+    (tmp_path / "fastapi.py").write_text("raise ImportError", encoding="utf-8")
+    ended = subprocess.run(
+        [COMMAND, "explore", *MODEL],
+        cwd=digits,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )
+    assert ended.returncode == 1
+    assert 'pip install "bitfold[explorer]"' in ended.stderr and ended.stderr.count("\n") == 1

@@ -1,0 +1,73 @@
+"""Larger base sets on real data, as bounds on means over three seeds: `make paper`."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import bitfold as bf
+from bitfold import datasets, induction, metrics
+
+pytestmark = pytest.mark.paper
+
+SEEDS = range(3)
+
+
+class Bound(NamedTuple):
+    data: str
+    m: int | str
+    map_at_least: float
+    f1_at_least: float = 0.0
+
+
+BOUNDS = [
+    Bound("mnist", "auto", 90.5, 0.78),
+    Bound("mnist", 10_000, 92.0),
+    Bound("cifar10", "auto", 21.8),
+]
+
+
+@cache
+def data(name: str) -> datasets.Dataset:
+    try:
+        return {"mnist": datasets.mnist, "cifar10": datasets.cifar10}[name]()
+    except datasets.MissingData as error:
+        pytest.skip(f"needs real data: {error}")
+
+
+def scores(hasher: bf.IMH, of: datasets.Dataset) -> tuple[float, float]:
+    histograms = metrics.distance_histograms(
+        hasher.encode(of.queries), hasher.encode(of.database), of.relevance
+    )
+    return 100 * float(metrics.average_precision(histograms).mean()), metrics.lookup(histograms).f1
+
+
+@pytest.mark.parametrize("bound", BOUNDS, ids=lambda bound: f"{bound.data}, m={bound.m}")
+def test_quality(bound: Bound) -> None:
+    of = data(bound.data)
+    found = []
+    for seed in SEEDS:
+        hasher = bf.IMH(64, base=bf.KMeansBase(bound.m), random_state=seed).fit(of.train)
+        found.append(scores(hasher, of))
+        print(f"\n{bound.data}, m={len(hasher.base_set_):,} ({hasher.base_reason_}): {found[-1]}")
+    mean_map, mean_f1 = np.mean(found, axis=0)
+    print(f"\n{bound.data}, m={bound.m}: MAP {mean_map:.2f}, F1 {mean_f1:.3f}")
+    assert mean_map >= bound.map_at_least
+    assert mean_f1 >= bound.f1_at_least
+
+
+def test_looking_at_some_base_points_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    of = data("mnist")
+    hasher = bf.IMH(64, base=bf.KMeansBase(10_000), random_state=0).fit(of.train)
+    rows = np.ascontiguousarray(of.database[:5000] - hasher.centre_, np.float32)
+    some, (quick_map, _) = hasher._base.neighbours(rows).indices, scores(hasher, of)
+    monkeypatch.setattr(induction, "MANY", len(hasher.base_set_))
+    hasher.base_set_ = hasher.base_set_.copy()  # ready to be searched anew
+    every, (full_map, _) = hasher._base.neighbours(rows).indices, scores(hasher, of)
+    agree = (some[:, :, None] == every[:, None]).any(axis=1).mean()
+    print(f"\nnearest base points: {100 * agree:.2f} % agree; MAP {quick_map:.2f}, {full_map:.2f}")
+    assert agree >= 0.995
+    assert quick_map >= full_map - 0.2
