@@ -495,7 +495,7 @@ def test_m_is_an_integer() -> None:
 
 @pytest.mark.parametrize(
     ("n", "n_features", "m"),
-    [(2, 5, 2), (300, 5, 300), (400, 5, 400), (8000, 64, 400), (20_000, 64, 2000)],
+    [(2, 5, 2), (300, 5, 300), (400, 5, 400), (8000, 64, 400), (20_000, 784, 2000)],
 )
 def test_small_data_have_400_base_points_and_others_one_for_ten_rows(
     n: int, n_features: int, m: int
