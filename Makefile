@@ -45,6 +45,7 @@ compare: $(STAMP)
 	  $(BIN)/bitfold compare $$data --records docs/compare.jsonl --bits 9 --methods labels \
 	  || exit 1; done
 	$(BIN)/python -m bitfold.experiments.comparison docs
+	$(BIN)/python -m bitfold.experiments.published docs
 
 gallery: $(STAMP)
 	$(BIN)/python -m bitfold.experiments.gallery docs

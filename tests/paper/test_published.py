@@ -1,0 +1,27 @@
+"""Methods at the settings of published figures on MNIST: `make paper`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bitfold import datasets
+from bitfold.experiments.published import CLOSE, PUBLISHED, run
+from bitfold.experiments.records import Records
+
+pytestmark = pytest.mark.paper
+
+
+def test_they_are_where_the_literature_has_them(tmp_path: Path) -> None:
+    try:
+        data = datasets.mnist()
+    except datasets.MissingData as error:
+        pytest.skip(f"needs real data: {error}")
+    means = run(Records(tmp_path / "records.jsonl"), lambda: data)
+    for row in PUBLISHED:
+        for n_bits, figure in row.figures.items():
+            ours = means[row.method, n_bits]
+            print(f"\n{row.method}, {n_bits} bits: {ours:.1f}, published {figure:.1f}")
+            # A difference that a remark explains may be twice as large.
+            assert abs(ours - figure) <= (2 if row.remark else 1) * CLOSE, row.method
