@@ -27,8 +27,12 @@ demo: $(STAMP)
 	mkdir -p out
 	$(BIN)/bitfold demo --out out/demo.html
 
+# Pure computation runs on two cores side by side; what looks at time, memory or processes by itself.
+PURE := tests/contract tests/embedding tests/hashers tests/kernels tests/metrics
+
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist worksteal $(PURE)
+	$(BIN)/python -m pytest $(PURE:%=--ignore=%)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
