@@ -17,23 +17,23 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
-from bitfold import base_set
 from bitfold._rows import Rows
 from bitfold.base_set import (
-    BUDGET,
     BaseStrategy,
     KMeansBase,
     KMediansBase,
     RandomBase,
     automatic_size,
+    clusters,
     distinct_rows,
     first_distinct,
     is_labelled,
     kmeans,
     sample_size,
     share_out,
-    work,
 )
+from bitfold.base_set import size as sizing
+from bitfold.base_set.size import BUDGET, work
 
 FloatArray = NDArray[np.float32]
 EVERY = pytest.mark.parametrize("strategy", [RandomBase, KMeansBase, KMediansBase])
@@ -344,7 +344,7 @@ def test_tiny_classes_give_what_they_have(strategy: type[BaseStrategy]) -> None:
 
 
 def test_large_classes_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base_set, "SAMPLE_BYTES", 1)
+    monkeypatch.setattr(sizing, "SAMPLE_BYTES", 1)
     X, y = cloud(1000, 2), np.arange(1000) % 2
     points, labels = RandomBase(4).choose_per_class(X, y, rng=0)
     assert np.bincount(labels).tolist() == [2, 2]
@@ -529,9 +529,9 @@ def test_many_centres_in_many_dimensions_are_found_along_few(monkeypatch: Monkey
     rng = np.random.default_rng(0)
     X = (rng.standard_normal((6000, 20)) @ rng.standard_normal((20, 150))).astype(np.float32)
     X += 0.1 * rng.standard_normal(X.shape).astype(np.float32)
-    monkeypatch.setattr(base_set, "PROJECT_FROM", 100)
+    monkeypatch.setattr(clusters, "PROJECT_FROM", 100)
     projected = kmeans(X, 200, 10, np.random.default_rng(0))
-    monkeypatch.setattr(base_set, "PROJECT_FROM", 1000)
+    monkeypatch.setattr(clusters, "PROJECT_FROM", 1000)
     plain = kmeans(X, 200, 10, np.random.default_rng(0))
     assert not np.array_equal(projected, plain)
 

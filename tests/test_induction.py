@@ -9,7 +9,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from bitfold.induction import MANY, BaseSet, Neighbours, learn_bandwidth
+from bitfold.induction import BaseSet, Neighbours, learn_bandwidth
+from bitfold.induction.carry import MANY
 from bitfold.prototype import exact_induction
 
 FloatArray = NDArray[np.float32]

@@ -77,6 +77,16 @@ def test_many_points_get_nearly_as_low_as_by_all_pairs(monkeypatch: MonkeyPatch)
     np.testing.assert_array_equal(again.Y, found.Y)
 
 
+def test_many_points_that_are_flung_apart_come_back(monkeypatch: MonkeyPatch) -> None:
+    monkeypatch.setattr(tsne, "MANY", 600)
+    base, _ = make_blobs(700, 20, centers=80, random_state=0)
+    P = perplexity_affinities(base.astype(np.float32), 5.0)
+    absurd = descent.Schedule(60, learning_rate=1e30)
+    found = tsne.tsne(P, 16, np.random.default_rng(0), absurd)
+    assert np.isfinite(found.Y).all()
+    assert np.isfinite(found.cost)
+
+
 def test_late_exaggeration_closes_ranks() -> None:
     base, label = make_blobs(300, 20, centers=6, random_state=0)
     steps: list[int] = []

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import resource
+from abc import ABC, abstractmethod
 from typing import Any
 
 
-class BaseANN:
+class BaseANN(ABC):
     """What an algorithm inherits; the harness calls nothing else."""
 
     name: str
     res: Any
 
-    def done(self) -> None:
+    def done(self) -> None:  # noqa: B027  # as there: an algorithm may do without
         """Called last."""
 
     def get_memory_usage(self) -> float | None:
         """Kilobytes of this process."""
         return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
+    @abstractmethod
     def fit(self, X: Any) -> None:
         """Index the rows of X."""
-        raise NotImplementedError
 
+    @abstractmethod
     def query(self, q: Any, n: int) -> Any:
         """Ids of the n nearest rows of q."""
-        raise NotImplementedError
 
     def batch_query(self, X: Any, n: int) -> None:
         """Answer each row of X; the answers are fetched by get_batch_results."""

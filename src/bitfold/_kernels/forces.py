@@ -18,37 +18,14 @@ FloatArray = NDArray[np.float32]
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
-def cauchy(products: FloatArray, sq_norms: FloatArray, first: int, sums: FloatArray) -> float:
-    """Turn inner products into squared Student weights, in place.
-
-    ``products[i, j]`` = y_i·y_j becomes w² with w = 1 / (1 + |y_i - y_j|²), 0 on the diagonal;
-    ``sums`` receives each row's sum; the sum of w is returned.
-    """
-    total = 0.0
-    for i in range(products.shape[0]):
-        row = products[i]
-        offset = sq_norms[first + i]
-        mass = np.float32(0)
-        square_mass = np.float32(0)
-        for j in range(row.shape[0]):
-            # Rounding may leave less than nothing of a distance between far-out points.
-            sq_distance = max(offset + sq_norms[j] - np.float32(2) * row[j], np.float32(0))
-            w = np.float32(1) / (np.float32(1) + sq_distance)
-            mass += w
-            row[j] = w * w
-            square_mass += w * w
-        own = row[first + i]
-        row[first + i] = 0
-        sums[i] = square_mass - own
-        total += float(mass) - math.sqrt(own)
-    return total
-
-
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
 def cauchy_between(
     products: FloatArray, sq_norms: FloatArray, other_sq_norms: FloatArray, sums: FloatArray
 ) -> float:
-    """As ``cauchy``, between points and others, without a diagonal."""
+    """Turn inner products of points with others into squared Student weights, in place.
+
+    ``products[i, j]`` = y_i·z_j becomes w² with w = 1 / (1 + |y_i - z_j|²); ``sums`` receives each
+    row's sum; the sum of w is returned.
+    """
     total = 0.0
     for i in range(products.shape[0]):
         row = products[i]
@@ -56,6 +33,7 @@ def cauchy_between(
         mass = np.float32(0)
         square_mass = np.float32(0)
         for j in range(row.shape[0]):
+            # Rounding may leave less than nothing of a distance between far-out points.
             sq_distance = max(offset + other_sq_norms[j] - np.float32(2) * row[j], np.float32(0))
             w = np.float32(1) / (np.float32(1) + sq_distance)
             mass += w
@@ -63,6 +41,22 @@ def cauchy_between(
             square_mass += w * w
         sums[i] = square_mass
         total += float(mass)
+    return total
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
+def cauchy(products: FloatArray, sq_norms: FloatArray, first: int, sums: FloatArray) -> float:
+    """As ``cauchy_between``, from some points to all, of which row i is number ``first`` + i.
+
+    A point does not meet itself: it weighs 0 there.
+    """
+    n = products.shape[0]
+    total = cauchy_between(products, sq_norms[first : first + n], sq_norms, sums)
+    for i in range(n):
+        own = products[i, first + i]
+        products[i, first + i] = 0
+        sums[i] -= own
+        total -= math.sqrt(own)
     return total
 
 

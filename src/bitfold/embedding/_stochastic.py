@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -15,6 +16,7 @@ from bitfold.embedding._base import DataGraph, Embedding, Given
 from bitfold.embedding.affinity import counted_affinities, perplexity_affinities
 
 FloatArray = NDArray[np.float32]
+Minimise = Callable[[csr_array, int, np.random.Generator, descent.Schedule], descent.Descent]
 
 
 COUNT_FROM, COUNT_SHARPLY, COUNT_ENOUGH = 5, 15, 256
@@ -29,7 +31,7 @@ PERPLEXITY = 5.0
 
 
 class Stochastic(Embedding):
-    """An embedding by descent along affinities; a subclass gives ``_run``."""
+    """An embedding by descent along affinities; a subclass gives ``_minimiser``."""
 
     def __init__(
         self,
@@ -49,7 +51,7 @@ class Stochastic(Embedding):
             rate = _checks.positive(rate, "learning_rate", owner)
         P = self._affinities(base, given.data)
         schedule = descent.Schedule(n_iter, rate, on_step=given.on_step)
-        return self._run(P, n_components, given.rng, schedule).Y
+        return self._minimiser(len(base))(P, n_components, given.rng, schedule).Y
 
     def _affinities(self, base: FloatArray, data: DataGraph | None) -> csr_array:
         """Count the graph where data allow it and no perplexity was asked for."""
@@ -67,11 +69,5 @@ class Stochastic(Embedding):
         return perplexity_affinities(base, perplexity)
 
     @abstractmethod
-    def _run(
-        self,
-        P: csr_array,
-        n_components: int,
-        rng: np.random.Generator,
-        schedule: descent.Schedule,
-    ) -> descent.Descent:
-        """Minimise the method's cost."""
+    def _minimiser(self, m: int) -> Minimise:
+        """Return what minimises the method's cost for m base points."""

@@ -7,6 +7,7 @@ that a step costs little more than those products and memory stays at one block.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -42,6 +43,17 @@ class Push(NamedTuple):
 
     force: FloatArray
     cost: float
+
+
+def normalised(force: FloatArray, Z: float) -> Push:
+    """Divide a repulsion by its normaliser; its cost is log Z.
+
+    Points flung so far apart that nothing is left of Z are no place to be.
+    """
+    if not Z > 0:
+        return Push(np.zeros_like(force), math.inf)
+    force *= np.float32(1 / Z)
+    return Push(force, math.log(Z))
 
 
 @dataclass(frozen=True)

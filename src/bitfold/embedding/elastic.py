@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from bitfold import _checks
 from bitfold.embedding import descent
-from bitfold.embedding._stochastic import Stochastic
+from bitfold.embedding._stochastic import Minimise, Stochastic
 from bitfold.embedding.sne import neg_sq_distances
 
 FloatArray = NDArray[np.float32]
@@ -75,12 +77,6 @@ class ElasticEmbedding(Stochastic):
         super().__init__(perplexity, n_iter, learning_rate)
         self.strength = strength
 
-    def _run(
-        self,
-        P: csr_array,
-        n_components: int,
-        rng: np.random.Generator,
-        schedule: descent.Schedule,
-    ) -> descent.Descent:
+    def _minimiser(self, m: int) -> Minimise:
         strength = _checks.positive(self.strength, "strength", type(self).__name__)
-        return elastic_embedding(P, n_components, rng, schedule, strength)
+        return partial(elastic_embedding, strength=strength)

@@ -9,8 +9,6 @@ sample) instead of m × m.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -108,5 +106,4 @@ def estimate(Y: FloatArray, near: NDArray[np.int32], sample: NDArray[np.int64]) 
 
     # A sampled point met itself once, at weight 1.
     Z = descent.over_row_blocks(push, m) - share * len(sample)
-    force *= np.float32(1 / Z)
-    return descent.Push(force, math.log(Z))
+    return descent.normalised(force, Z)

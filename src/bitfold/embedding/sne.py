@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from bitfold._kernels import forces
 from bitfold.embedding import descent
-from bitfold.embedding._stochastic import Stochastic
+from bitfold.embedding._stochastic import Minimise, Stochastic
 
 FloatArray = NDArray[np.float32]
 
@@ -81,11 +81,5 @@ class SNE(Stochastic):
     Hinton and Roweis, *Stochastic neighbor embedding*, NIPS 2002.
     """
 
-    def _run(
-        self,
-        P: csr_array,
-        n_components: int,
-        rng: np.random.Generator,
-        schedule: descent.Schedule,
-    ) -> descent.Descent:
-        return sne(P, n_components, rng, schedule)
+    def _minimiser(self, m: int) -> Minimise:
+        return sne

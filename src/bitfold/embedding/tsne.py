@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -9,7 +11,7 @@ from scipy.sparse import csr_array
 from bitfold import _checks
 from bitfold._kernels import forces
 from bitfold.embedding import descent
-from bitfold.embedding._stochastic import Stochastic
+from bitfold.embedding._stochastic import Minimise, Stochastic
 from bitfold.embedding.nearby import NearAndFar
 
 FloatArray = NDArray[np.float32]
@@ -34,8 +36,7 @@ def cauchy_repulsion(Y: FloatArray) -> descent.Push:
         return float(mass)
 
     Z = descent.over_row_blocks(push, len(Y))
-    force *= np.float32(1 / Z)
-    return descent.Push(force, float(np.log(Z)))
+    return descent.normalised(force, Z)
 
 
 def tsne(
@@ -110,14 +111,8 @@ class TSNE(Stochastic):
         super().__init__(perplexity, n_iter, learning_rate)
         self.exaggeration = exaggeration
 
-    def _run(
-        self,
-        P: csr_array,
-        n_components: int,
-        rng: np.random.Generator,
-        schedule: descent.Schedule,
-    ) -> descent.Descent:
-        return tsne(P, n_components, rng, schedule, self._exaggeration(P.shape[0]))
+    def _minimiser(self, m: int) -> Minimise:
+        return partial(tsne, exaggeration=self._exaggeration(m))
 
     def _exaggeration(self, m: int) -> float:
         if self.exaggeration is not None:
