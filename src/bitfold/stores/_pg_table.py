@@ -6,6 +6,7 @@ Statements are ours; names are put into them as identifiers, and numbers as lite
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -15,6 +16,9 @@ from bitfold import _checks
 from bitfold.codes import Codes
 from bitfold.stores._pg_connect import Place
 from bitfold.stores.columns import CODE, ID, VECTOR
+from bitfold.stores.contract import demand_bits
+
+_OWNER = "PgvectorStore"
 
 _SQL_TYPES = {
     bool: "boolean",
@@ -37,6 +41,51 @@ SEQUENCE = """
 SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.oid = pg_get_serial_sequence(%s, %s)::regclass
 """
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which columns of a table are what; a user's column of a type not known here has None."""
+
+    id: str
+    code: str
+    vector: str
+    n_bits: int
+    n_features: int | None
+    types: dict[str, type | None]
+
+    @classmethod
+    def of(cls, catalogue: list[tuple[Any, ...]], id_: str, code: str, vector: str) -> Layout:
+        """Read code length, width of the originals and the user's columns off the catalogue."""
+        kinds = {name: (kind, size) for name, kind, size, _ in catalogue}
+        kind, _ = kinds.get(id_, ("nothing", 0))
+        if kind != "int8":
+            _checks.refuse(f"column {id_!r}", _OWNER, "of type bigint", kind)
+        if not any(name == id_ and unique for name, *_, unique in catalogue):
+            demand = "not null and unique by itself, as a primary key is"
+            _checks.refuse(f"column {id_!r}", _OWNER, demand, "one that may repeat or be missing")
+        kind, n_bits = kinds.get(code, ("nothing", 0))
+        if kind != "bit":
+            _checks.refuse(f"column {code!r}", _OWNER, "of type bit(n)", kind)
+        demand_bits(n_bits, _OWNER)
+        kind, width = kinds.get(vector, ("nothing", 0))
+        n_features = width if kind == "vector" and width > 0 else None
+        known = {"bool": bool, "int8": int, "float8": float, "text": str, "timestamptz": datetime}
+        own = (id_, code, vector)
+        others = {n: kind for n, (kind, _) in kinds.items() if n not in own and is_name(n)}
+        types = {name: known.get(kind) for name, kind in others.items()}
+        return cls(id_, code, vector, n_bits, n_features, types)
+
+    @property
+    def fillable(self) -> dict[str, type]:
+        """The user's columns that a load can fill, and their types."""
+        return {name: kind for name, kind in self.types.items() if kind is not None}
+
+    @property
+    def loaded(self) -> list[str]:
+        """All columns that a load fills."""
+        vector = [] if self.n_features is None else [self.vector]
+        return [self.id, self.code, *vector, *self.fillable]
 
 
 def definitions(n_bits: int, n_features: int | None, types: Mapping[str, type]) -> Any:
@@ -88,7 +137,7 @@ def demand_table(table: Any) -> None:
     parts = table.split(".") if isinstance(table, str) else []
     if not 1 <= len(parts) <= 2 or not all(is_name(part) for part in parts):
         demand = "a name, or schema.name, of at most 63 bytes each, without %"
-        _checks.refuse("table", "PgvectorStore", demand, repr(table))
+        _checks.refuse("table", _OWNER, demand, repr(table))
 
 
 def is_name(part: str) -> bool:

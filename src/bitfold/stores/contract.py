@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, NoReturn, Self
 
@@ -253,6 +253,18 @@ class Store(ABC):
         if len(short):
             found.ids[short], found.distances[short] = self._exact(codes[short], k, where)
         return found
+
+    def _demand_originals(self, n_features: int | None) -> int:
+        """Return the width of the originals, refused where none are kept."""
+        if n_features is None:
+            refuse(self, "n_features", "given to create, for originals to be kept", "None")
+        return n_features
+
+    def _demand_column(self, column: str, known: Sequence[str]) -> None:
+        """Refuse a condition on a column that is not there."""
+        if column not in known:
+            listed = ", ".join(map(repr, known))
+            refuse(self, "a column in where", f"one of {listed}", repr(column))
 
     def _known(self, ids: Ids, known: NDArray[np.bool_]) -> None:
         """Refuse ids that are not there."""

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import timedelta
 from functools import reduce
 from itertools import chain
 from operator import and_, eq, ge, gt, le, lt, ne, or_
@@ -24,6 +22,15 @@ from bitfold.search import Hits, Near
 from bitfold.stores import _arrow, _scan
 from bitfold.stores import columns as names
 from bitfold.stores import ids as numbers
+from bitfold.stores._lance_connect import (
+    clear,
+    connect,
+    lancedb_module,
+    nothing,
+    opened_table,
+    shown,
+    written,
+)
 from bitfold.stores._lance_rows import Layout, Rows
 from bitfold.stores.columns import CODE, ID, VECTOR
 from bitfold.stores.contract import (
@@ -31,7 +38,6 @@ from bitfold.stores.contract import (
     MissingStore,
     Progress,
     Store,
-    StoreError,
     demand_bits,
     flat,
     refuse,
@@ -111,17 +117,17 @@ class LanceStore(Store):
         demand_bits(n_bits, "LanceStore")
         if n_features is not None:
             _checks.integer(n_features, "n_features", "LanceStore", low=1)
-        _lancedb()
+        lancedb_module()
         schema = _arrow.schema_of(n_bits, n_features, names.demand_types(columns, "LanceStore"))
-        base = _connect(uri, storage_options)
-        what = f"table {table!r} in {_shown(uri)}"
-        exists = _opened(base, table, what) is not None
+        base = connect(uri, storage_options)
+        what = f"table {table!r} in {shown(uri)}"
+        exists = opened_table(base, table, what) is not None
         if exists and not replace:
             raise FileExistsError(f"{what} exists already; open it, or create with replace=True.")
         numbering = numbers.Numbering("LanceStore", 0)
-        rows = Rows(Layout.of(schema, ID, CODE, VECTOR), numbering, _nothing, batches, progress)
+        rows = Rows(Layout.of(schema, ID, CODE, VECTOR), numbering, nothing, batches, progress)
         mode = "overwrite" if exists else "create"
-        with _written(rows, schema, rows) as reader, _clear(what):
+        with written(rows, schema, rows) as reader, clear(what):
             made = base.create_table(table, reader, schema=schema, mode=mode)
         store = cls(made, ID, CODE, VECTOR)
         store._keep(numbering.next_id)
@@ -156,10 +162,10 @@ class LanceStore(Store):
             What LanceDB is told about an object store.
         """
         if "://" not in fspath(uri) and not Path(uri).is_dir():
-            raise MissingStore(f"{_shown(uri)} does not exist.")
-        base = _connect(uri, storage_options)
-        what = f"table {table!r} in {_shown(uri)}"
-        opened = _opened(base, table, what)
+            raise MissingStore(f"{shown(uri)} does not exist.")
+        base = connect(uri, storage_options)
+        what = f"table {table!r} in {shown(uri)}"
+        opened = opened_table(base, table, what)
         if opened is None:
             raise MissingStore(f"{what} does not exist.")
         return cls(opened, id_column, code_column, vector_column)
@@ -179,7 +185,7 @@ class LanceStore(Store):
         first = next(rows, None)
         if first is None:
             return
-        with _written(chain([first], rows), self._layout.schema, rows) as reader, self._working():
+        with written(chain([first], rows), self._layout.schema, rows) as reader, self._working():
             self._table.add(reader)
         self._keep(numbering.next_id)
 
@@ -223,8 +229,7 @@ class LanceStore(Store):
         ids
             Ids of codes in the store.
         """
-        if self._layout.n_features is None:
-            refuse(self, "n_features", "given to create, for originals to be kept", "None")
+        self._demand_originals(self._layout.n_features)
         return self._values(ids, self._layout.vector, np.dtype(np.float32))
 
     def columns(self, ids: ArrayLike) -> dict[str, list[Any]]:
@@ -312,9 +317,7 @@ class LanceStore(Store):
     def _condition(self, column: str, operator: str, value: Any) -> Any:
         from lancedb.expr import col, lit
 
-        if column not in (self._id, *self._layout.types):
-            listed = ", ".join(map(repr, [self._id, *self._layout.types]))
-            refuse(self, "a column in where", f"one of {listed}", repr(column))
+        self._demand_column(column, [self._id, *self._layout.types])
         named = col(column)
         if operator in _COMPARE:
             return _COMPARE[operator](named, lit(value))
@@ -403,69 +406,5 @@ class LanceStore(Store):
 
     @contextmanager
     def _working(self) -> Iterator[None]:
-        with _clear(f"table {self._table.name!r}"):
+        with clear(f"table {self._table.name!r}"):
             yield
-
-
-def _lancedb() -> Any:
-    try:
-        import lancedb
-    except ImportError:
-        extra = 'pip install "bitfold[lancedb]"'
-        raise ImportError(f"LanceStore needs LanceDB: {extra}.") from None
-    return lancedb
-
-
-def _connect(uri: PathLike, storage_options: Mapping[str, str] | None) -> Any:
-    lancedb = _lancedb()
-    with _clear(_shown(uri)):
-        # An interval of none: every read looks for the newest version.
-        return lancedb.connect(
-            fspath(uri),
-            read_consistency_interval=timedelta(0),
-            storage_options=dict(storage_options) if storage_options else None,
-        )
-
-
-def _shown(uri: PathLike) -> str:
-    """An address without what may be a secret in it."""
-    return re.sub(r"(?<=://)[^/@]*@|(?<=\?).*", "…", str(uri)) if "://" in str(uri) else str(uri)
-
-
-def _opened(base: Any, table: str, what: str) -> Any:
-    """Open a table; None where there is none, or only what a killed load left of a new one."""
-    with _clear(what):
-        try:
-            return base.open_table(table)
-        except ValueError as error:
-            if "was not found" in str(error):
-                return None
-            raise
-
-
-@contextmanager
-def _written(batches: Iterable[Any], schema: Any, rows: Rows) -> Iterator[Any]:
-    """Give LanceDB rows to read; what goes wrong in reading them is raised as it was."""
-    import pyarrow as pa
-
-    try:
-        yield pa.RecordBatchReader.from_batches(schema, batches)
-    except Exception:
-        if rows.problem is not None:
-            raise rows.problem from None
-        raise
-
-
-def _nothing(ids: Ids) -> Ids:
-    """Which of these ids a new table has."""
-    return ids[:0]
-
-
-@contextmanager
-def _clear(what: str) -> Iterator[None]:
-    """Turn what LanceDB raises, many lines of Rust, into one sentence."""
-    try:
-        yield
-    except (RuntimeError, ValueError, OSError) as error:
-        words = str(error).strip().split("\n")[0].split(", /")[0].rstrip(". ")
-        raise StoreError(f"{what} cannot be used: {words}.") from None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from datetime import datetime
 from typing import Any, Self
 
 import numpy as np
@@ -21,10 +20,10 @@ from bitfold.stores._pg_connect import Place, clear, connect
 from bitfold.stores._pg_table import (
     CATALOGUE,
     SEQUENCE,
+    Layout,
     composed,
     definitions,
     demand_table,
-    is_name,
     make,
     quote,
     quoted,
@@ -68,13 +67,12 @@ class PgvectorStore(Store):
     def __init__(self, place: Place, table: str, own: tuple[str, str, str]) -> None:
         self._place, self._table = place, table
         self._id, self._code, self._vector = own
-        self._types: dict[str, type | None] = {}
-        self.n_features: int | None = None
         try:
-            self._look()
+            self._layout = self._look()
         except BaseException:
             self.close()
             raise
+        self.n_bits, self.n_features = self._layout.n_bits, self._layout.n_features
 
     @classmethod
     def create(
@@ -171,7 +169,7 @@ class PgvectorStore(Store):
             Called with (stage, done, total) after each.
         """
         statement = self._sql(
-            "COPY {table} ({columns}) FROM STDIN (FORMAT binary)", columns=self._fields()
+            "COPY {table} ({columns}) FROM STDIN (FORMAT binary)", columns=self._layout.loaded
         )
         with self._working() as cursor:
             # Others may read meanwhile; who would add waits, so that ids follow each other.
@@ -231,12 +229,11 @@ class PgvectorStore(Store):
         ids
             Ids of codes in the store.
         """
-        if self.n_features is None:
-            refuse(self, "n_features", "given to create, for originals to be kept", "None")
+        width = self._demand_originals(self.n_features)
         fields = [field for (field,) in self._fetch(ids, [self._vector])]
         if None in fields:
             refuse(self, "vectors", "there for every id asked for", "NULL")
-        return _pg_copy.decode_vectors(fields, self.n_features)
+        return _pg_copy.decode_vectors(fields, width)
 
     def columns(self, ids: ArrayLike) -> dict[str, list[Any]]:
         """Return the user's columns of some ids, in their order.
@@ -246,8 +243,8 @@ class PgvectorStore(Store):
         ids
             Ids of codes in the store.
         """
-        rows = self._fetch(ids, list(self._types))
-        return {name: [row[i] for row in rows] for i, name in enumerate(self._types)}
+        rows = self._fetch(ids, list(self._layout.types))
+        return {name: [row[i] for row in rows] for i, name in enumerate(self._layout.types)}
 
     def batches(self) -> Iterator[Batch]:
         """Read all codes with their ids, a batch at a time, by one COPY."""
@@ -367,9 +364,7 @@ class PgvectorStore(Store):
     def _condition(self, column: str, operator: str, value: Any) -> tuple[Any, Any]:
         from psycopg import sql
 
-        if column not in (self._id, *self._types):
-            listed = ", ".join(map(repr, [self._id, *self._types]))
-            refuse(self, "a column in where", f"one of {listed}", repr(column))
+        self._demand_column(column, [self._id, *self._layout.types])
         tests = {"in": "{} = ANY(%s)", "not in": "{} <> ALL(%s)"}
         test = tests.get(operator) or f"{{}} {_COMPARE[operator]} %s"
         return sql.SQL(test).format(sql.Identifier(column)), value
@@ -392,38 +387,17 @@ class PgvectorStore(Store):
         demand_codes(batch.codes, self.n_bits, "PgvectorStore")
         ids = numbering.assign(batch.ids, len(batch.codes))
         vectors = demand_vectors(batch.vectors, len(ids), self.n_features, "PgvectorStore")
-        types = {name: kind for name, kind in self._types.items() if kind is not None}
+        types = self._layout.fillable
         values = names.values(batch.columns, types, len(ids), "PgvectorStore")
         return _pg_copy.encode(ids, batch.codes.packed, self.n_bits, vectors, values, types)
 
-    def _fields(self) -> list[str]:
-        """The columns that a load fills."""
-        vector = [] if self.n_features is None else [self._vector]
-        return [self._id, self._code, *vector, *(n for n, kind in self._types.items() if kind)]
-
-    def _look(self) -> None:
-        """Read the code length and the columns off the catalogue."""
+    def _look(self) -> Layout:
+        """Read what the columns are off the catalogue."""
         with self._working() as cursor:
             found = cursor.execute(CATALOGUE, [quoted(self._table)]).fetchall()
         if not found:
             raise MissingStore(f"table {self._table!r} in {self._place.name} does not exist.")
-        kinds = {name: (kind, size) for name, kind, size, _ in found}
-        kind, _ = kinds.get(self._id, ("nothing", 0))
-        if kind != "int8":
-            refuse(self, f"column {self._id!r}", "of type bigint", kind)
-        if not any(name == self._id and unique for name, *_, unique in found):
-            demand = "not null and unique by itself, as a primary key is"
-            refuse(self, f"column {self._id!r}", demand, "one that may repeat or be missing")
-        code, n_bits = kinds.get(self._code, ("nothing", 0))
-        if code != "bit":
-            refuse(self, f"column {self._code!r}", "of type bit(n)", code)
-        self.n_bits = demand_bits(n_bits, "PgvectorStore")
-        vector, width = kinds.get(self._vector, ("nothing", 0))
-        self.n_features = width if vector == "vector" and width > 0 else None
-        own = (self._id, self._code, self._vector)
-        known = {"bool": bool, "int8": int, "float8": float, "text": str, "timestamptz": datetime}
-        others = {n: kind for n, (kind, _) in kinds.items() if n not in own and is_name(n)}
-        self._types = {name: known.get(kind) for name, kind in others.items()}
+        return Layout.of(found, self._id, self._code, self._vector)
 
     def _next_id(self, cursor: Any) -> int:
         """The id after the largest ever given: by the column's sequence, and by what is there."""
