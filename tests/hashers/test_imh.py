@@ -425,7 +425,7 @@ WRONG: list[tuple[str, Any, type[Exception], str]] = [
         KMeansBase,
         ValueError,
         "base of {} must be one of 'kmeans', 'kmedians', 'random', or an object of BaseStrategy, "
-        "got <class 'bitfold.base_set.KMeansBase'>.",
+        f"got {KMeansBase!r}.",
     ),
     ("base", KMeansBase(40.0), TypeError, "m of KMeansBase must be an integer, got 40.0."),  # type: ignore[arg-type]
     ("base", KMeansBase(40, 0), ValueError, "n_iter of KMeansBase must be at least 1, got 0."),
