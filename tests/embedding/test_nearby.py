@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -9,7 +12,7 @@ from pytest import MonkeyPatch
 from scipy.spatial.distance import cdist
 from sklearn.datasets import make_blobs
 
-from bitfold.embedding import TSNE, descent, nearby, tsne
+from bitfold.embedding import TSNE, descent, elastic, nearby, sne, tsne
 from bitfold.embedding.affinity import perplexity_affinities
 from bitfold.embedding.tsne import cauchy_repulsion
 
@@ -41,44 +44,91 @@ def test_samples_are_right_in_the_mean() -> None:
     exact = cauchy_repulsion(Y)
     near = nearby.listed(Y)
     parts = np.random.default_rng(0).permutation(1536).reshape(3, 512)
-    pushes = [nearby.estimate(Y, near, part) for part in parts]
+    pushes = [tsne.cauchy_estimate(Y, near, part) for part in parts]
     Z = np.mean([np.exp(push.cost) for push in pushes])
     assert np.log(Z) == pytest.approx(exact.cost, rel=1e-5)
     force = sum(push.force * np.exp(push.cost) for push in pushes) / (3 * Z)
     np.testing.assert_allclose(force, exact.force, atol=1e-3 * np.abs(exact.force).max())
 
 
-def test_lists_make_a_sample_suffice() -> None:
+def test_samples_of_the_elastic_embedding_are_right_in_the_mean() -> None:
+    Y = spread(1536)
+    exact = elastic.elastic_repulsion(Y, 2.0)
+    near = nearby.listed(Y)
+    parts = np.random.default_rng(0).permutation(1536).reshape(3, 512)
+    pushes = [elastic.elastic_estimate(Y, near, part, 2.0) for part in parts]
+    assert np.mean([push.cost for push in pushes]) == pytest.approx(exact.cost, rel=1e-4)
+    force = np.mean([push.force for push in pushes], axis=0)
+    np.testing.assert_allclose(force, exact.force, atol=1e-3 * np.abs(exact.force).max())
+
+
+METHODS: dict[str, Any] = {
+    "t-SNE": (tsne.cauchy_repulsion, tsne.cauchy_estimate),
+    "SNE": (sne.gaussian_repulsion, sne.gaussian_estimate),
+    "EE": (
+        partial(elastic.elastic_repulsion, strength=1.0),
+        partial(elastic.elastic_estimate, strength=1.0),
+    ),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_lists_make_a_sample_suffice(method: str) -> None:
     Y = spread()
-    exact = cauchy_repulsion(Y).force
+    repulsion, estimate = METHODS[method]
+    exact = repulsion(Y)
     sample = np.random.default_rng(0).permutation(len(Y))[:512]
 
     def error(near: NDArray[np.int32]) -> float:
-        return float(np.linalg.norm(nearby.estimate(Y, near, sample).force - exact))
+        return float(np.linalg.norm(estimate(Y, near, sample).force - exact.force))
 
     without = error(np.empty((len(Y), 0), np.int32))
     assert error(nearby.listed(Y)) < 0.2 * without
-    assert error(nearby.listed(Y)) < 0.2 * np.linalg.norm(exact)
+    assert error(nearby.listed(Y)) < 0.2 * np.linalg.norm(exact.force)
+    assert estimate(Y, nearby.listed(Y), sample).cost == pytest.approx(exact.cost, rel=0.01)
 
 
-def test_many_points_get_nearly_as_low_as_by_all_pairs(monkeypatch: MonkeyPatch) -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_of_points_in_one_place_a_sample_is_enough(method: str) -> None:
+    """As at the start, before anything is listed; and two points may be the same."""
+    Y = np.full((600, 16), 0.5, np.float32)
+    Y[7:9] += 40
+    repulsion, estimate = METHODS[method]
+    found = estimate(Y, np.empty((600, 0), np.int32), np.arange(512))
+    assert found.cost == pytest.approx(repulsion(Y).cost, rel=0.05)
+    assert np.isfinite(estimate(Y, nearby.listed(Y), np.arange(512)).force).all()
+
+
+MINIMISERS: dict[str, Any] = {
+    "t-SNE": tsne.tsne,
+    "SNE": sne.sne,
+    "EE": partial(elastic.elastic_embedding, strength=1.0),
+}
+
+
+@pytest.mark.parametrize("method", MINIMISERS)
+def test_many_points_get_nearly_as_low_as_by_all_pairs(
+    method: str, monkeypatch: MonkeyPatch
+) -> None:
     base, _ = make_blobs(1600, 20, centers=80, random_state=0)
     P = perplexity_affinities(base.astype(np.float32), 5.0)
-    schedule = descent.Schedule(300)
-    exact = tsne.tsne(P, 16, np.random.default_rng(0), schedule)
-    monkeypatch.setattr(tsne, "MANY", 1000)
-    found = tsne.tsne(P, 16, np.random.default_rng(0), schedule)
+    minimise, schedule = MINIMISERS[method], descent.Schedule(300)
+    exact = minimise(P, 16, np.random.default_rng(0), schedule)
+    monkeypatch.setattr(nearby, "MANY", 1000)
+    found = minimise(P, 16, np.random.default_rng(0), schedule)
     assert not np.array_equal(found.Y, exact.Y)
-    pull = descent.Objective(cauchy_repulsion, True, descent.negative_entropy(P))
+    student = method == "t-SNE"
+    constant = descent.negative_entropy(P) if student else 0.0
+    pull = descent.Objective(METHODS[method][0], student, constant)
     cost = descent.descend(P, pull, found.Y, descent.Schedule(1)).cost
     assert cost < 1.03 * exact.cost
     assert found.cost == pytest.approx(cost, rel=0.05)
-    again = tsne.tsne(P, 16, np.random.default_rng(0), schedule)
+    again = minimise(P, 16, np.random.default_rng(0), schedule)
     np.testing.assert_array_equal(again.Y, found.Y)
 
 
 def test_many_points_that_are_flung_apart_come_back(monkeypatch: MonkeyPatch) -> None:
-    monkeypatch.setattr(tsne, "MANY", 600)
+    monkeypatch.setattr(nearby, "MANY", 600)
     base, _ = make_blobs(700, 20, centers=80, random_state=0)
     P = perplexity_affinities(base.astype(np.float32), 5.0)
     absurd = descent.Schedule(60, learning_rate=1e30)

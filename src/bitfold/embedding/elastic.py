@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from bitfold import _checks
-from bitfold.embedding import descent
+from bitfold.embedding import descent, nearby
 from bitfold.embedding._stochastic import Minimise, Stochastic
 from bitfold.embedding.sne import neg_sq_distances
 
@@ -34,6 +34,24 @@ def elastic_repulsion(Y: FloatArray, strength: float) -> descent.Push:
     return descent.Push(force, cost)
 
 
+def elastic_estimate(
+    Y: FloatArray, near: NDArray[np.int32], sample: NDArray[np.int64], strength: float
+) -> descent.Push:
+    """As ``elastic_repulsion``, by the listed pairs and, for all others, by ``sample``."""
+    pairs = nearby.Gaussian(Y, near, sample)
+    force = np.empty_like(Y)
+    share = strength / (len(Y) * (len(Y) - 1))
+
+    def push(rows: slice) -> float:
+        close, far = map(np.exp, pairs.exponents(rows))
+        force[rows] = pairs.push_apart(rows, close, far)
+        return float(close.sum(dtype=np.float64) + far.sum(dtype=np.float64))
+
+    cost = share * descent.over_row_blocks(push, len(Y))
+    force *= np.float32(share)
+    return descent.Push(force, cost)
+
+
 def elastic_embedding(
     P: csr_array,
     n_components: int,
@@ -42,7 +60,13 @@ def elastic_embedding(
     strength: float,
 ) -> descent.Descent:
     """Minimise Σ p_ij d² + λ mean exp(-d²) over all pairs."""
-    objective = descent.Objective(lambda Y: elastic_repulsion(Y, strength), student=False)
+    objective = nearby.objective(
+        partial(elastic_repulsion, strength=strength),
+        partial(elastic_estimate, strength=strength),
+        P.shape[0],
+        rng,
+        student=False,
+    )
     start = descent.random_start(P.shape[0], n_components, rng)
     return descent.descend(P, objective, start, schedule)
 

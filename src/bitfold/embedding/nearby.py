@@ -1,4 +1,4 @@
-"""The Cauchy repulsion of many points: near pairs one by one, far ones by a sample.
+"""The repulsion of many points: near pairs one by one, far ones by a sample.
 
 In 16 and more dimensions an embedding is wide: of the repulsion on a point nearly all comes from
 the few points close to it, and the rest is small and smooth. So the close ones are listed, and
@@ -9,14 +9,23 @@ sample) instead of m × m.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfold._kernels import forces
 from bitfold._kernels import nearest as _nearest
 from bitfold.embedding import descent
 
 FloatArray = NDArray[np.float32]
+Estimate = Callable[[FloatArray, NDArray[np.int32], NDArray[np.int64]], descent.Push]
+"""A repulsion from all points, the nearest of each, and a sample of all."""
+
+MANY = 4096
+"""Points up to which every pair is looked at."""
+
+DOUBT = 0.02
+"""How far, as a share, a cost estimated so may be off."""
 
 NEAR, SAMPLE = 23, 512
 """Points that are listed of each point, and points that stand for all others."""
@@ -25,18 +34,43 @@ FIRST, OFTEN, RARELY = 20, 5, 50
 """Steps before the first listing, and the fewest and most between two: a fifth of those made."""
 
 
+def objective(
+    exact: Callable[[FloatArray], descent.Push],
+    estimate: Estimate,
+    m: int,
+    rng: np.random.Generator,
+    *,
+    student: bool,
+    constant: float = 0.0,
+) -> descent.Objective:
+    """Return the objective of m points: by all pairs or, if they are many, by an estimate."""
+    if m <= MANY:
+        return descent.Objective(exact, student, constant)
+    # A Gaussian weighs the nearest so much more than the rest that its lists must be fresh.
+    estimated = NearAndFar(estimate, m, rng, RARELY if student else OFTEN)
+    return descent.Objective(estimated, student, constant, DOUBT)
+
+
 class NearAndFar:
-    """Σ_j w_ij² (y_i - y_j) / Z with w = 1 / (1 + d²), estimated; it may be called once a step.
+    """A repulsion, estimated; it may be called once a step.
 
     Parameters
     ----------
+    estimate
+        The method's repulsion, from lists and a sample.
     m
         Number of points.
     rng
         Draws the samples.
+    rarely
+        The most steps between two listings.
     """
 
-    def __init__(self, m: int, rng: np.random.Generator) -> None:
+    def __init__(
+        self, estimate: Estimate, m: int, rng: np.random.Generator, rarely: int = RARELY
+    ) -> None:
+        self._estimate = estimate
+        self._rarely = rarely
         self._rng = rng
         self._order = rng.permutation(m)
         self._drawn = 0
@@ -47,9 +81,9 @@ class NearAndFar:
         """Push all points apart."""
         if self._steps == self._due:
             self._near = listed(Y)
-            self._due += min(RARELY, max(OFTEN, self._steps // 5))
+            self._due += min(self._rarely, max(OFTEN, self._steps // 5))
         self._steps += 1
-        return estimate(Y, self._near, self._draw())
+        return self._estimate(Y, self._near, self._draw())
 
     def _draw(self) -> NDArray[np.int64]:
         """Return the next sample: all points take their turn before any comes again."""
@@ -80,30 +114,47 @@ def listed(Y: FloatArray) -> NDArray[np.int32]:
     return near
 
 
-def estimate(Y: FloatArray, near: NDArray[np.int32], sample: NDArray[np.int64]) -> descent.Push:
-    """Repulsion by the listed pairs and, for all others, by ``sample``; its cost is log Z."""
-    m, share = len(Y), len(Y) / len(sample)
-    columns = np.ascontiguousarray(Y[sample])
-    transposed = np.ascontiguousarray(columns.T)
-    column_norms = np.einsum("ij,ij->i", columns, columns)
-    # What a listed pair counts beyond what it counts as part of the sample.
-    beyond = np.ones(m, np.float32)
-    beyond[sample] -= np.float32(share)
-    force = np.empty_like(Y)
+class Gaussian:
+    """Gaussian weights of each point's listed neighbours, and of a sample that stands for others.
 
-    def push(rows: slice) -> float:
-        mine = Y[rows]
-        weights = mine @ transposed
-        sums = np.empty(len(mine), np.float32)
-        norms = np.einsum("ij,ij->i", mine, mine)
-        far = forces.cauchy_between(weights, norms, column_norms, sums)
-        part = sums[:, None] * mine
-        part -= weights @ columns
-        part *= np.float32(share)
-        mass = forces.add_near(Y, near, beyond, rows.start, part)
-        force[rows] = part
-        return float(share * far + mass)
+    Parameters
+    ----------
+    Y
+        The points.
+    near
+        Those listed for each.
+    sample
+        Those that stand for all.
+    """
 
-    # A sampled point met itself once, at weight 1.
-    Z = descent.over_row_blocks(push, m) - share * len(sample)
-    return descent.normalised(force, Z)
+    def __init__(self, Y: FloatArray, near: NDArray[np.int32], sample: NDArray[np.int64]) -> None:
+        self.Y, self.near, self.sample = Y, near, sample
+        self._columns = np.ascontiguousarray(Y[sample])
+        self._sq_norms = np.einsum("ij,ij->i", self._columns, self._columns)
+        self._log_share = np.float32(np.log(len(Y) / len(sample)))
+        self._place = np.full(len(Y), -1)
+        self._place[sample] = np.arange(len(sample))
+
+    def exponents(self, rows: slice) -> tuple[FloatArray, FloatArray]:
+        """Logarithms of the weights: of the listed pairs, and of the sampled ones' shares."""
+        mine, near = self.Y[rows], self.near[rows]
+        apart = mine[:, None] - self.Y[near]
+        close = -np.einsum("nkc,nkc->nk", apart, apart)
+        far = mine @ self._columns.T
+        far *= 2
+        far -= np.einsum("ij,ij->i", mine, mine)[:, None]
+        far -= self._sq_norms
+        np.minimum(far, 0, out=far)
+        far += self._log_share
+        # What is listed, and the point itself, no sample has to stand for.
+        known = np.column_stack([near, np.arange(rows.start, rows.stop)])
+        i, j = np.nonzero(self._place[known] >= 0)
+        far[i, self._place[known[i, j]]] = -np.inf
+        return close, far
+
+    def push_apart(self, rows: slice, close: FloatArray, far: FloatArray) -> FloatArray:
+        """Σ_j weight_ij (y_i - y_j), listed and sampled."""
+        force: FloatArray = (close.sum(axis=1) + far.sum(axis=1))[:, None] * self.Y[rows]
+        force -= far @ self._columns
+        force -= np.einsum("nk,nkc->nc", close, self.Y[self.near[rows]])
+        return force

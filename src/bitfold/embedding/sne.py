@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from bitfold._kernels import forces
-from bitfold.embedding import descent
+from bitfold.embedding import descent, nearby
 from bitfold.embedding._stochastic import Minimise, Stochastic
 
 FloatArray = NDArray[np.float32]
@@ -51,6 +51,38 @@ def neg_sq_distances(products: descent.Products, rows: slice) -> FloatArray:
     return exponents
 
 
+def gaussian_estimate(
+    Y: FloatArray, near: NDArray[np.int32], sample: NDArray[np.int64]
+) -> descent.Push:
+    """As ``gaussian_repulsion``, by the listed pairs and, for all others, by ``sample``."""
+    m = len(Y)
+    pairs = nearby.Gaussian(Y, near, sample)
+    log_Z, force = np.empty(m, np.float32), np.empty_like(Y)
+
+    def normalise(rows: slice) -> float:
+        exponents = np.hstack(pairs.exponents(rows))
+        nearest = exponents.max(axis=1)
+        exponents -= nearest[:, None]
+        log_Z[rows] = nearest + np.log(np.exp(exponents, out=exponents).sum(axis=1))
+        return float(log_Z[rows].sum(dtype=np.float64))
+
+    def push(rows: slice) -> float:
+        own = log_Z[rows, None]
+        close, far = pairs.exponents(rows)
+        # The other point's normaliser may not have met this one, which q_i|j ≤ 1 would need.
+        returned = np.minimum(close - log_Z[near[rows]], 0)
+        returned_far = np.minimum(far - log_Z[sample], 0)
+        force[rows] = pairs.push_apart(
+            rows, np.exp(close - own) + np.exp(returned), np.exp(far - own) + np.exp(returned_far)
+        )
+        return 0.0
+
+    cost = descent.over_row_blocks(normalise, m) / m
+    descent.over_row_blocks(push, m)
+    force *= np.float32(0.5 / m)
+    return descent.Push(force, cost)
+
+
 def sne(
     P: csr_array, n_components: int, rng: np.random.Generator, schedule: descent.Schedule
 ) -> descent.Descent:
@@ -58,7 +90,9 @@ def sne(
 
     The cost is exact up to the constant entropy of P.
     """
-    objective = descent.Objective(gaussian_repulsion, student=False)
+    objective = nearby.objective(
+        gaussian_repulsion, gaussian_estimate, P.shape[0], rng, student=False
+    )
     start = descent.random_start(P.shape[0], n_components, rng)
     return descent.descend(P, objective, start, schedule)
 

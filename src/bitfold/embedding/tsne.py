@@ -10,14 +10,10 @@ from scipy.sparse import csr_array
 
 from bitfold import _checks
 from bitfold._kernels import forces
-from bitfold.embedding import descent
+from bitfold.embedding import descent, nearby
 from bitfold.embedding._stochastic import Minimise, Stochastic
-from bitfold.embedding.nearby import NearAndFar
 
 FloatArray = NDArray[np.float32]
-
-MANY = 4096
-"""Points up to which every pair is looked at."""
 
 LATE = 0.2
 """Share of the iterations that exaggerates."""
@@ -36,6 +32,37 @@ def cauchy_repulsion(Y: FloatArray) -> descent.Push:
         return float(mass)
 
     Z = descent.over_row_blocks(push, len(Y))
+    return descent.normalised(force, Z)
+
+
+def cauchy_estimate(
+    Y: FloatArray, near: NDArray[np.int32], sample: NDArray[np.int64]
+) -> descent.Push:
+    """As ``cauchy_repulsion``, by the listed pairs and, for all others, by ``sample``."""
+    m, share = len(Y), len(Y) / len(sample)
+    columns = np.ascontiguousarray(Y[sample])
+    transposed = np.ascontiguousarray(columns.T)
+    column_norms = np.einsum("ij,ij->i", columns, columns)
+    # What a listed pair counts beyond what it counts as part of the sample.
+    beyond = np.ones(m, np.float32)
+    beyond[sample] -= np.float32(share)
+    force = np.empty_like(Y)
+
+    def push(rows: slice) -> float:
+        mine = Y[rows]
+        weights = mine @ transposed
+        sums = np.empty(len(mine), np.float32)
+        norms = np.einsum("ij,ij->i", mine, mine)
+        far = forces.cauchy_between(weights, norms, column_norms, sums)
+        part = sums[:, None] * mine
+        part -= weights @ columns
+        part *= np.float32(share)
+        mass = forces.add_near(Y, near, beyond, rows.start, part)
+        force[rows] = part
+        return float(share * far + mass)
+
+    # A sampled point met itself once, at weight 1.
+    Z = descent.over_row_blocks(push, m) - share * len(sample)
     return descent.normalised(force, Z)
 
 
@@ -66,9 +93,9 @@ def tsne(
 def kl_divergence(P: csr_array, rng: np.random.Generator) -> descent.Objective:
     """Eq. (11), by all pairs or, of many points, by near pairs and a sample of the far ones."""
     constant = descent.negative_entropy(P)
-    if P.shape[0] <= MANY:
-        return descent.Objective(cauchy_repulsion, True, constant)
-    return descent.Objective(NearAndFar(P.shape[0], rng), True, constant, doubt=0.02)
+    return nearby.objective(
+        cauchy_repulsion, cauchy_estimate, P.shape[0], rng, student=True, constant=constant
+    )
 
 
 class TSNE(Stochastic):
