@@ -1,7 +1,7 @@
 """Run all benchmarks, or those named: ``python -m benchmarks core``.
 
-``stores``, which starts a Postgres, and ``distributed``, which starts a Dask cluster, run only when
-named.
+``stores``, which starts a Postgres, ``distributed`` and ``scaling``, which start Dask clusters, run
+only when named.
 """
 
 from __future__ import annotations

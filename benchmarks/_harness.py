@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 
@@ -46,3 +48,25 @@ def side_by_side(
     """Best seconds of each, taken in turns, so that a busy machine slows both alike."""
     pairs = [(seconds(ours), seconds(theirs)) for _ in range(times)]
     return min(a for a, _ in pairs), min(b for _, b in pairs)
+
+
+@contextmanager
+def dask_workers(n: int) -> Iterator[Any]:
+    """Start a cluster of worker processes of one thread each; give its client, the current one.
+
+    Dask leaves OMP_NUM_THREADS=1 in the environment of this process too, where it would hold
+    whatever the workers are compared with to one thread.
+    """
+    from distributed import Client, LocalCluster
+
+    asked = os.environ.get("OMP_NUM_THREADS")
+    with (
+        LocalCluster(
+            n_workers=n, threads_per_worker=1, dashboard_address=":0", memory_limit=0
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        os.environ.pop("OMP_NUM_THREADS", None)
+        if asked is not None:
+            os.environ["OMP_NUM_THREADS"] = asked
+        yield client

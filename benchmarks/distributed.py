@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bitfold as bf
-from benchmarks._harness import Ratio, side_by_side
+from benchmarks._harness import Ratio, dask_workers, side_by_side
 from bitfold import datasets, distributed
 from bitfold.distributed._rows import DaskRows
-from distributed import Client, LocalCluster
+from distributed import Client
 
 FloatArray = NDArray[np.float32]
 
@@ -27,10 +27,7 @@ _M = 400
 def run() -> list[Ratio]:
     """Measure all; SIFT-1M-photos where it is at hand, else clustered noise of its shape."""
     X = vectors()
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
-        Client(cluster),
-    ):
+    with dask_workers(2):
         remote = spread(X)
         return [*encode_against_threads(X, remote), *kmeans_against_faiss(X, remote)]
 

@@ -48,25 +48,25 @@ def run() -> list[Ratio]:
         return [peak_memory(path), rate(hasher, path / "x.npy")]
 
 
-def write_vectors(path: Path) -> None:
-    """Write N × D bytes: real SIFT descriptors again and again, each time a little moved."""
-    out = np.lib.format.open_memmap(path, "w+", np.uint8, (N, D))
+def write_vectors(path: Path, n: int = N) -> None:
+    """Write n × D bytes: real SIFT descriptors again and again, each time a little moved."""
+    out = np.lib.format.open_memmap(path, "w+", np.uint8, (n, D))
     start = 0
-    for block in jittered(np.random.default_rng(0)):
+    for block in jittered(np.random.default_rng(0), n):
         out[start : start + len(block)] = block
         start += len(block)
     out.flush()
 
 
-def jittered(rng: np.random.Generator) -> Iterator[NDArray[np.uint8]]:
-    """Yield blocks of N rows in all."""
+def jittered(rng: np.random.Generator, n: int = N) -> Iterator[NDArray[np.uint8]]:
+    """Yield blocks of n rows in all."""
     step = 100_000
     try:
         known = datasets.sift_photos().database
     except datasets.MissingData:
         known = rng.integers(0, 128, (step, D), np.uint8)
-    for start in range(0, N, step):
-        part = np.asarray(known[start % len(known) :][:step])
+    for start in range(0, n, step):
+        part = np.asarray(known[start % len(known) :][: min(step, n - start)])
         yield part.astype(np.uint8) ^ rng.integers(0, 4, part.shape, np.uint8)
 
 

@@ -9,17 +9,19 @@ stored as uint8, float32 or float64.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bitfold import _checks, _sources
 from bitfold._kernels import centring
+from bitfold._kernels.threads import map_blocks, scratch
 
 FloatArray = NDArray[np.float32]
+R = TypeVar("R")
 
 BLOCK_BYTES = 2 << 20
 """What one block of float32 may weigh: it stays in a core's cache, more or less."""
@@ -115,6 +117,29 @@ class Rows:
         step = block_length(max(width, self.n_features))
         for part in self.parts(step):
             yield Block(part.start, self.converted(part))
+
+    def map(
+        self,
+        work: Callable[[FloatArray, int], R],
+        step: int,
+        *,
+        stride: int = 1,
+        first: int = 0,
+        spread: bool = True,
+    ) -> Iterator[tuple[int, R]]:
+        """Apply ``work`` to (rows, number of the first), block by block; yield (number, result).
+
+        Blocks of ``step`` rows in order; of ``stride`` blocks only the first; ``first`` is the row
+        to begin with; ``spread`` uses all cores. A result must not be a view of its block, whose
+        memory is used again, and ``work`` must not refer to these rows: it goes to where they are.
+        """
+
+        def at(part: Part) -> tuple[int, R]:
+            room = scratch("rows", (len(part.stored), self.n_features))
+            return part.start, work(self.converted(part, room), part.start)
+
+        parts = self.parts(step, stride=stride, first=first)
+        return map_blocks(at, parts) if spread else map(at, parts)
 
     def take(self, indices: NDArray[np.integer[Any]]) -> FloatArray:
         """Return chosen rows; sorted indices read a memory map forwards."""

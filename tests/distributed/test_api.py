@@ -17,12 +17,15 @@ from sklearn.exceptions import NotFittedError
 
 import bitfold as bf
 from bitfold import distributed
-from bitfold.hashers import AGH, CCAITQ, ITQ, LSH, MDSH, SH, SKLSH, Hasher, SpH
+from bitfold.distributed._rows import RemoteMatrix
+from bitfold.embedding import TSNE
+from bitfold.hashers import AGH, CCAITQ, ITQ, LSH, MDSH, PCAH, SH, SKLSH, Hasher, LDAHash, SpH
 from distributed import Client
 
 FloatArray = NDArray[np.float32]
 
 HASHERS = [
+    PCAH(20),
     ITQ(20, random_state=0),
     LSH(12, random_state=0),
     SH(16),
@@ -63,14 +66,52 @@ def test_fit_and_encode_give_what_they_give_in_memory(
     assert np.array_equal(codes.compute(), here.encode(X).packed)
 
 
+LABELLED = [
+    CCAITQ(random_state=0),
+    LDAHash(random_state=0),
+    bf.SupervisedIMH(base=bf.KMeansBase(40), random_state=0),
+]
+
+
+@pytest.mark.parametrize("hasher", LABELLED, ids=lambda hasher: type(hasher).__name__)
 def test_a_hasher_that_uses_labels_takes_them_in_memory_or_from_dask(
-    client: Client, X: FloatArray, remote: da.Array
+    hasher: Hasher, client: Client, X: FloatArray, remote: da.Array
 ) -> None:
     y = (X[:, 0] > 3).astype(int) + 2 * (X[:, 1] > 3)
-    here = CCAITQ(random_state=0).fit(X, y)
-    assert_same(here, distributed.fit(CCAITQ(random_state=0), remote, y))
+    y[::7] = -1
+    here = clone(hasher).fit(X, y)
+    assert_same(here, distributed.fit(clone(hasher), remote, y))
     in_blocks = da.from_array(y, chunks=2000)
-    assert_same(here, distributed.fit(CCAITQ(random_state=0), remote, in_blocks))
+    assert_same(here, distributed.fit(clone(hasher), remote, in_blocks))
+
+
+def test_what_looks_at_all_rows_does_so_on_the_workers(
+    client: Client, remote: da.Array, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the client come samples, by row number, and results; never the rows one after another."""
+
+    def fetch(self: RemoteMatrix, start: int, stop: int) -> FloatArray:
+        raise AssertionError(f"rows {start} to {stop} were fetched")
+
+    monkeypatch.setattr(RemoteMatrix, "_run", fetch)
+    base = distributed.DaskKMeansBase(30, n_iter=2)
+    for hasher in (
+        PCAH(20),
+        SH(16),
+        MDSH(16),
+        AGH(12, base=bf.KMeansBase(40), random_state=0),
+        bf.IMH(8, base=base, embedding=TSNE(n_iter=20), random_state=0),
+        bf.IMH(8, base=base, embedding="le", random_state=0),
+    ):
+        distributed.fit(hasher, remote)
+
+
+@pytest.mark.parametrize("length", [900, 6000])
+def test_the_threads_of_blas_change_no_bit(length: int, X: FloatArray, remote: da.Array) -> None:
+    """Without a cluster the passes run in this process, whose BLAS has all its threads."""
+    here = PCAH(20).fit(X[:length])
+    with dask.config.set(scheduler="synchronous"):
+        assert_same(here, distributed.fit(PCAH(20), remote[:length]))
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.float64])
@@ -92,6 +133,7 @@ def test_everything_works_without_a_cluster(X: FloatArray, remote: da.Array, itq
     )
     assert_same(itq, hasher)
     assert ("mean", 6000, 6000) in seen
+    assert ("rows", 6000, 6000) in seen  # a pass over all of them, for the covariance
     codes = distributed.encode(hasher, remote)
     assert distributed.collect(codes, 20) == itq.encode(X)
     queries = itq.encode(X[:3])

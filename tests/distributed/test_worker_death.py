@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 import bitfold as bf
 from bitfold import distributed
-from bitfold.hashers import ITQ
+from bitfold.hashers import ITQ, PCAH
 from distributed import Client
 
 FloatArray = NDArray[np.float32]
@@ -48,6 +48,16 @@ def test_a_fit_goes_on(client: Client, slow: da.Array, kill_busy_worker: Kill) -
     killer.assert_killed()
     for key in expected._layout:
         assert np.array_equal(getattr(expected, key), getattr(found, key)), key
+
+
+def test_a_pass_over_the_rows_goes_on(
+    client: Client, X: FloatArray, slow: da.Array, kill_busy_worker: Kill
+) -> None:
+    """Lost is a part of the covariance, and maybe what all blocks are multiplied with."""
+    killer = Killer(kill_busy_worker, "mean", 6000)
+    found = distributed.fit(PCAH(20), slow, progress=killer)
+    killer.assert_killed()
+    assert np.array_equal(found.directions_, PCAH(20).fit(X).directions_)
 
 
 def test_collecting_codes_goes_on_and_can_be_repeated_after_the_restart(

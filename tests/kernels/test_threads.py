@@ -77,6 +77,17 @@ def test_one_thread_needs_no_pool(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(names) == {threading.current_thread().name}
 
 
+def test_blas_has_one_thread_however_many_blocks_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A product is summed in another order on two, and a block's result must not depend on it."""
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((4096, 24), (24, 16)))
+    products = []
+    for n in (1, 3):
+        monkeypatch.setattr(threads, "n_threads", lambda n=n: n)
+        products += list(map_blocks(lambda _: a @ b, range(2)))
+    assert all(np.array_equal(product, products[0]) for product in products)
+
+
 def test_an_error_arrives_and_ends_the_work(three_threads: None) -> None:
     started: list[int] = []
 

@@ -263,7 +263,8 @@ def test_errors_are_one_sentence(index: bf.HammingIndex) -> None:
         ),
         (
             lambda: index.remove([0.5]),
-            "ids of HammingIndex must be a list of integers, got dtype float64 of shape (1,).",
+            "ids of HammingIndex must be a list of integers of at most 64 bits, "
+            "got dtype float64 of shape (1,).",
         ),
         (
             lambda: bf.HammingIndex.open("x", mode="w"),
@@ -294,6 +295,43 @@ def test_no_queries(index: bf.HammingIndex) -> None:
     nothing = bf.Codes(np.empty((0, 1), np.uint8), 4)
     assert index.search(nothing, 2).ids.shape == (0, 2)
     assert index.within(nothing, 2).offsets.tolist() == [0]
+
+
+def content(index: bf.HammingIndex) -> dict[int, bytes]:
+    """All that batches give, which must have each id once."""
+    held = [(i, c.tobytes()) for ids, codes in index.batches() for i, c in zip(
+        ids.tolist(), codes.packed, strict=True)]  # fmt: skip
+    assert len({number for number, _ in held}) == len(held)
+    return dict(held)
+
+
+@pytest.mark.parametrize("n_bits", [3, 64, 150])
+@pytest.mark.parametrize("size", [1, 7, 1 << 17])
+def test_batches_walk_what_is_there(
+    n_bits: int, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bitfold.search.index._BATCH_CODES", size)
+    rng = np.random.default_rng(0)
+    codes = bf.Codes.from_bits(rng.integers(0, 2, (60, n_bits), np.uint8))
+    ids = rng.permutation(1000)[:60] - 500
+    index = bf.HammingIndex(n_bits)
+    assert content(index) == {}
+    index.add(codes[:40], ids=ids[:40])
+    index.add(codes[40:], ids=ids[40:])
+    index.remove(ids[5:20])
+    expected = {int(i): c.tobytes() for i, c in zip(ids, codes.packed, strict=True)}
+    for number in ids[5:20].tolist():
+        del expected[number]
+    assert content(index) == expected
+    assert all(len(part.ids) == len(part.codes) <= size for part in index.batches())
+    index.save(tmp_path / "i")
+    with bf.HammingIndex.open(tmp_path / "i", mode="a") as stored:
+        assert content(stored) == expected
+        walk = stored.batches()
+        first = next(walk)
+        stored.remove(list(expected))  # whoever walks sees what was there when it began
+        assert sum(len(part.ids) for part in walk) == len(expected) - len(first.ids)
+        assert content(stored) == {}
 
 
 def test_reader_and_writer(tmp_path: Path, index: bf.HammingIndex) -> None:

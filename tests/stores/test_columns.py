@@ -12,7 +12,7 @@ from tests.stores.conftest import Make
 
 import bitfold as bf
 from bitfold.search import Hits, Near
-from bitfold.stores import LanceStore, PgvectorStore
+from bitfold.stores import LanceStore, Originals, PgvectorStore
 
 RNG = np.random.default_rng(0)
 N = 200
@@ -105,6 +105,49 @@ def test_fewer_rows_than_asked_for_give_fewer_columns(filled: Any) -> None:
     assert none.ids.shape == (3, 0)
 
 
+@every_database
+def test_conditions_the_index_and_the_originals_in_one_call(kind: str, make: Make) -> None:
+    rng = np.random.default_rng(1)
+    X, Q = (rng.standard_normal((n, 7)).astype(np.float32) for n in (N, 9))
+    store = make(kind, 32, n_features=7, columns=TYPES)
+    store.add(CODES, vectors=X, columns=COLUMNS)
+    store.build_index()
+    kept = np.flatnonzero(COLUMNS["label"] == 2)
+    exact = np.linalg.norm(X[kept] - Q[:, None], axis=2)
+    nearest = np.argsort(exact, axis=1)[:, :5]
+    for exactly in (True, False):
+        # As many candidates as there are rows: what remains is the originals' own order.
+        found = store.search(
+            CODES[:9],
+            5,
+            rerank=Originals(Q, candidates=N),
+            where=[("label", "=", 2)],
+            exact=exactly,
+        )
+        assert np.array_equal(found.ids, kept[nearest])
+        assert np.allclose(found.distances, np.take_along_axis(exact, nearest, 1))
+
+
+@every_database
+def test_the_index_looks_as_far_as_it_is_told(kind: str, make: Make) -> None:
+    rng = np.random.default_rng(0)
+    codes = bf.Codes(rng.integers(0, 256, (2000, 8), np.uint8), 64)
+    queries = bf.Codes(rng.integers(0, 256, (30, 8), np.uint8), 64)
+    store = make(kind, 64)
+    store.add(codes)
+    store.build_index()
+    knob, low, most = {"lance": ("n_probes", 1, 44), "postgres": ("ef_search", 1, 1000)}[kind]
+    truth, recalls = store.search(queries, 10).distances, []
+    for value in (low, most):
+        setattr(store, knob, value)
+        recalls.append(np.mean(store.search(queries, 10, exact=False).distances == truth))
+    assert recalls[0] < recalls[1]
+    assert recalls[1] > 0.95
+    setattr(store, knob, 0)
+    with pytest.raises(ValueError, match=f"^{knob} of .* must be at least 1, got 0.$"):
+        store.search(queries, 10, exact=False)
+
+
 class Meddling:
     """Re-ranks while someone else deletes the candidates."""
 
@@ -169,6 +212,11 @@ def test_refusals(kind: str, make: Make, filled: Any) -> None:
         ([('label" = 3 --', "=", 3)], "a column in where of .* must be one of"),
         ([("label", "=", None)], "must be a number, a text, a truth value or a time, got None"),
         ([("label", "in", 3)], "the value of 'label' in where of .* must be a list, got 3"),
+        (
+            [("id", "=", 1 << 63)],
+            "'id' in where of .* must be an integer of at most 64 bits, got 92",
+        ),
+        ([("id", "in", [np.uint64(2**63)])], "must be an integer of at most 64 bits, got 92"),
         ([[], [("label", "=", 3)]], "must be lists with conditions in them"),
     ]
     for where, sentence in wrong:

@@ -179,7 +179,7 @@ def test_ids_as_large_and_small_as_they_get(kind: str, make: Make) -> None:
     assert store.search(codes[:1], 1).ids.tolist() == [[0]]
 
 
-@every_store
+@every_kind
 def test_no_id_is_left_after_the_largest(kind: str, make: Make) -> None:
     store = make(kind, 8)
     code = bf.Codes(np.zeros((1, 1), np.uint8), 8)
@@ -239,15 +239,25 @@ def test_refusals_change_nothing(kind: str, make: Make) -> None:
     assert store.search(codes[:1], 5).ids.tolist() == [[3, 1, 4, 9, 15]]
 
 
-@every_store
+@every_kind
 def test_an_id_beyond_64_bits_is_refused(kind: str, make: Make) -> None:
     store = make(kind, 8)
-    code = bf.Codes(np.zeros((1, 1), np.uint8), 8)
-    with pytest.raises(ValueError, match="must be at most 9223372036854775807, got 18446744073"):
-        store.add(code, ids=np.array([(1 << 64) - 1], np.uint64))
-    with pytest.raises(ValueError, match="integers of at most 64 bits"):
-        store.add(code, ids=[1 << 70])
-    assert store.count() == 0
+    codes = bf.Codes(np.zeros((2, 1), np.uint8), 8)
+    store.add(codes, ids=[-1, 5])  # what 2^64 - 1 would be, were it to wrap
+    huge, fits = np.array([(1 << 64) - 1], np.uint64), np.array([5], np.uint64)
+    calls: list[Callable[[Any], object]] = [
+        lambda ids: store.add(codes[:1], ids=ids),
+        lambda ids: store.codes(ids),
+        lambda ids: store.delete(ids),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match="must be at most 9223372036854775807, got 184467440"):
+            call(huge)
+        with pytest.raises(ValueError, match="integers of at most 64 bits"):
+            call([1 << 70])
+    assert store.count() == 2
+    store.delete(fits)
+    assert store.search(codes[:1], 1).ids.tolist() == [[-1]]
 
 
 class TestTwoStages:

@@ -94,7 +94,9 @@ def map_blocks(work: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
     time: memory stays bounded however many there are.
     """
     if n_threads() == 1:
-        yield from map(work, blocks)
+        # BLAS may have more all the same, and would sum in another order.
+        with serial_blas():
+            yield from map(work, blocks)
         return
     pool = _pool(os.getpid())
     source = iter(blocks)

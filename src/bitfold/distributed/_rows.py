@@ -18,6 +18,7 @@ from dask.delayed import Delayed
 from numpy.typing import NDArray
 
 from bitfold import _checks
+from bitfold._kernels.threads import serial_blas
 from bitfold._rows import Rows, block_length
 from bitfold.distributed._graph import OnStep, call, in_order, sent
 from bitfold.distributed._vectors import blocks, starts
@@ -131,20 +132,21 @@ class DaskRows(Rows):
     """A Dask array of known blocks seen as float32 rows relative to ``centre``.
 
     All that :class:`bitfold._rows.Rows` offers works, with the same numbers bit for bit: blocks
-    and samples are fetched. :meth:`map` is for passes over everything: it runs on the workers.
+    and samples are fetched. :meth:`map` is for passes over everything: it runs on the workers, and
+    tells ``on_rows`` how many rows are done.
     """
 
+    on_rows: OnStep | None = None
+
     @classmethod
-    def of(cls, array: da.Array, owner: str, on_step: OnStep | None = None) -> DaskRows:
+    def of(cls, array: da.Array, owner: str, on_rows: OnStep | None = None) -> DaskRows:
         """Centre on the mean, found in one pass that also proves every distance finite."""
         matrix: Any = RemoteMatrix(array)
-        rows = cls(matrix, np.zeros(array.shape[1], np.float32), owner)
+        rows = cls(matrix, np.zeros(array.shape[1], np.float32), owner, on_rows)
         total = np.zeros(array.shape[1])
         add_up = partial(_measured_sum, owner=owner)
-        for start, part in rows.map(add_up, block_length(rows.n_features)):
+        for _, part in rows.map(add_up, block_length(rows.n_features)):
             total += part
-            if on_step:
-                on_step(min(start + block_length(rows.n_features), len(rows)), len(rows))
         return cls(matrix, (total / len(rows)).astype(np.float32), owner)
 
     @property
@@ -160,12 +162,19 @@ class DaskRows(Rows):
         return Frame(self.centre, self.owner)
 
     def map(
-        self, work: Callable[[FloatArray, int], R], step: int, *, stride: int = 1, first: int = 0
+        self,
+        work: Callable[[FloatArray, int], R],
+        step: int,
+        *,
+        stride: int = 1,
+        first: int = 0,
+        spread: bool = True,
     ) -> Iterator[tuple[int, R]]:
         """Apply ``work`` to (rows, number of the first) on the workers; yield (number, result).
 
         The blocks are those of data in memory, in their order, wherever Dask's begin: ``step`` rows
-        from ``first`` on; of ``stride`` blocks only the first is looked at.
+        from ``first`` on; of ``stride`` blocks only the first is looked at. The cluster decides
+        how work is spread.
         """
         array = self.array[first:]
         aligned = array.rechunk((_aligned(array.chunks[0], step), -1))
@@ -179,6 +188,8 @@ class DaskRows(Rows):
                 tasks.append(call(_map, block, first + start, frame, job, step, skip, stride))
         for results in in_order(tasks):
             yield from results
+            if self.on_rows:
+                self.on_rows(min(results[-1][0] + step * stride, len(self)), len(self))
 
     def take(self, indices: NDArray[np.integer[Any]]) -> FloatArray:
         """Return chosen rows."""
@@ -202,10 +213,12 @@ def _map(
     skip: int,
     stride: int,
 ) -> list[tuple[int, R]]:
-    return [
-        (start, work(values, start))
-        for start, values in frame.blocks(block, first_row, step, skip=skip, stride=stride)
-    ]
+    # On one thread, as a block is in memory: on more, BLAS sums in another order.
+    with serial_blas():
+        return [
+            (start, work(values, start))
+            for start, values in frame.blocks(block, first_row, step, skip=skip, stride=stride)
+        ]
 
 
 def _measured_sum(values: FloatArray, start: int, owner: str) -> NDArray[np.float64]:

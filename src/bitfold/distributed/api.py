@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -27,9 +28,10 @@ H = TypeVar("H", bound=Hasher)
 def fit(hasher: H, X: Any, y: Any = None, *, progress: Progress | None = None) -> H:
     """Learn the codes from vectors on a cluster; return the hasher, fitted.
 
-    Every hasher learns what it would from the same rows in memory, bit for bit: the mean is found
-    on the workers, and the rows that a hasher asks for, a sample as a rule, travel to the client.
-    For a base set from all rows, give it ``base=DaskKMeansBase(m)``.
+    Every hasher learns what it would from the same rows in memory, bit for bit on processors of
+    one kind. What looks at all rows (the mean, covariances, the graph of a base set) does so on the
+    workers. Samples travel to the client, which works out what has the size of a base set or a
+    covariance. For a base set from all rows, give it ``base=DaskKMeansBase(m)``.
 
     Parameters
     ----------
@@ -55,6 +57,8 @@ def fit(hasher: H, X: Any, y: Any = None, *, progress: Progress | None = None) -
     array = known(vectors(X, owner, min_rows=2))
     vectors(array, owner, min_rows=2)  # now that the rows are counted
     rows = DaskRows.of(array, owner, partial(progress, "mean") if progress else None)
+    if progress:
+        rows = replace(rows, on_rows=partial(progress, "rows"))
     if hasattr(hasher, "feature_names_in_"):  # of a former fit; these columns have no names
         del hasher.feature_names_in_
     hasher.n_features_in_, hasher.centre_ = rows.n_features, rows.centre

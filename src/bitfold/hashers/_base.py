@@ -13,8 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from bitfold import _checks, _sources, persistence
-from bitfold._kernels.threads import map_blocks, scratch
-from bitfold._rows import Part, Rows, block_length
+from bitfold._rows import Rows, block_length
 from bitfold.binarize import bits
 from bitfold.codes import Codes
 from bitfold.hashers import _files
@@ -177,15 +176,11 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         result must not be a view of its block, whose memory is used again.
         """
         step = block_length(max(self._width, rows.n_features))
-
-        def at(part: Part) -> tuple[int, Any]:
-            room = scratch("rows", (len(part.stored), rows.n_features))
-            return part.start, work(rows.converted(part, room))
-
-        parts = rows.parts(step, stride=stride, first=first)
         # A single block is not worth the hand-over to another thread.
-        single = rows.length is not None and rows.length - first <= step * stride
-        return map(at, parts) if single else map_blocks(at, parts)
+        several = rows.length is None or rows.length - first > step * stride
+        return rows.map(
+            lambda values, start: work(values), step, stride=stride, first=first, spread=several
+        )
 
     def _ready(self, source: FloatArray, make: Callable[[FloatArray], T]) -> T:
         """Return what ``make`` makes of a learned array; made again when it was learned again."""

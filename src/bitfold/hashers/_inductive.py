@@ -105,8 +105,14 @@ class DataGraph:
 
     @property
     def bandwidth(self) -> float:
-        """σ of the weights between data and base set."""
-        return self.hasher.bandwidth_
+        """σ of W_XB: the mean distance to the farthest of the k base points.
+
+        Not that of induction, where only ratios within a row count: there a point's distance to
+        its nearest base point cancels, here it would leave all but the closest points no say.
+        """
+        near = [np.sqrt(block.sq_distances[:, -1]) for block in self.blocks(at_most=10_000)]
+        reach = float(np.concatenate(near).mean())
+        return reach if reach > 0 else self.hasher.bandwidth_
 
     @property
     def k(self) -> int:

@@ -45,8 +45,7 @@ def covariance(rows: Rows, among: Indices | None = None) -> RealArray:
     d = rows.n_features
     step = int(np.clip(_BLOCK_BYTES // (4 * d), 64, 4096))
 
-    def of_block(start: int) -> tuple[FloatArray, RealArray]:
-        values = rows.block(start, min(start + step, len(rows)))
+    def of_block(values: FloatArray, start: int) -> tuple[FloatArray, RealArray]:
         if among is not None:
             first, last = np.searchsorted(among, (start, start + step))
             if last - first < len(values):
@@ -54,7 +53,7 @@ def covariance(rows: Rows, among: Indices | None = None) -> RealArray:
         return values.T @ values, values.sum(axis=0, dtype=np.float64)
 
     squares, total = np.zeros((d, d)), np.zeros(d)
-    for square, part in map_blocks(of_block, range(0, len(rows), step)):
+    for _, (square, part) in rows.map(of_block, step):
         squares += square
         total += part
     # The centre is the mean rounded to float32, which for data far from the origin is not quite it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -9,11 +10,11 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse import csr_array
 
-from bitfold._kernels.threads import map_blocks
 from bitfold._rows import Rows, block_length
 from bitfold.hashers._labels import Labelled
 from bitfold.hashers._principal import covariance
 
+FloatArray = NDArray[np.float32]
 RealArray = NDArray[np.float64]
 
 
@@ -52,15 +53,14 @@ def scatter(rows: Rows, known: Labelled) -> Scatter:
     sums = _class_sums(rows, known)
     # Unlabelled rows have drawn the centre to them; about their own mean the rest cancel less.
     mean = rows.centre + sums.sum(axis=0) / sizes.sum()
-    about = Rows(rows.matrix, mean.astype(np.float32), rows.owner)
+    about = replace(rows, centre=mean.astype(np.float32))
     return Scatter(sizes, sums / sizes[:, None], covariance(about, known.rows))
 
 
 def _class_sums(rows: Rows, known: Labelled) -> RealArray:
     step = block_length(rows.n_features)
 
-    def of_block(start: int) -> RealArray:
-        values = rows.block(start, min(start + step, len(rows)))
+    def of_block(values: FloatArray, start: int) -> RealArray:
         first, last = np.searchsorted(known.rows, (start, start + step))
         members = known.rows[first:last] - start
         classes = known.classes[first:last]
@@ -71,7 +71,7 @@ def _class_sums(rows: Rows, known: Labelled) -> RealArray:
         return sums
 
     total = np.zeros((known.n_classes, rows.n_features))
-    for part in map_blocks(of_block, range(0, len(rows), step)):
+    for _, part in rows.map(of_block, step):
         total += part
     return total
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitfold import _checks
-from bitfold._kernels.threads import map_blocks, serial_blas
+from bitfold._kernels.threads import serial_blas
 from bitfold._rows import Rows, block_length
 from bitfold.embedding.spectral import largest, with_fixed_signs
 from bitfold.hashers._base import Progress
@@ -52,17 +52,17 @@ def _class_weighted(rows: Rows, known: Labelled, measured: Scatter) -> RealArray
     means = measured.means.astype(np.float32)
     weights = np.sqrt(measured.shares).astype(np.float32)
 
-    def of_block(start: int) -> FloatArray:
+    def of_block(values: FloatArray, start: int) -> FloatArray:
         first, last = np.searchsorted(known.rows, (start, start + step))
         classes = known.classes[first:last]
-        values = rows.block(start, min(start + step, len(rows)))[known.rows[first:last] - start]
+        values = values[known.rows[first:last] - start]
         values -= means[classes]
         values *= weights[classes, None]
         product: FloatArray = values.T @ values
         return product
 
     total = np.zeros_like(measured.covariance)
-    for part in map_blocks(of_block, range(0, len(rows), step)):
+    for _, part in rows.map(of_block, step):
         total += part
     return total
 

@@ -56,13 +56,13 @@ def histograms(rows: Rows, directions: RealArray, within: Extent) -> NDArray[np.
     per_unit = np.divide(N_BINS, width, out=np.zeros_like(width), where=width > 0)
     shift = N_BINS * np.arange(len(directions))
 
-    def of_block(start: int) -> NDArray[np.intp]:
-        along = rows.block(start, min(start + step, len(rows))) @ W
+    def of_block(values: FloatArray, start: int) -> NDArray[np.intp]:
+        along = values @ W
         places = ((along - within.low) * per_unit).clip(0, N_BINS - 1).astype(np.intp)
         return np.bincount((places + shift).ravel(), minlength=N_BINS * len(directions))
 
     total = np.zeros(N_BINS * len(directions), np.int64)
-    for counts in map_blocks(of_block, range(0, len(rows), step)):
+    for _, counts in rows.map(of_block, step):
         total += counts
     return total.reshape(len(directions), N_BINS)
 

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitfold import _checks
-from bitfold._kernels.threads import map_blocks
 from bitfold._rows import Rows, block_length
 from bitfold.hashers._base import Progress
 from bitfold.hashers._principal import principal_directions
@@ -39,11 +38,11 @@ def extent(rows: Rows, directions: RealArray) -> Extent:
     W = np.ascontiguousarray(directions.T, np.float32)
     step = block_length(rows.n_features)
 
-    def of_block(start: int) -> tuple[FloatArray, FloatArray]:
-        along = rows.block(start, min(start + step, len(rows))) @ W
+    def of_block(values: FloatArray, start: int) -> tuple[FloatArray, FloatArray]:
+        along = values @ W
         return along.min(axis=0), along.max(axis=0)
 
-    ends = list(map_blocks(of_block, range(0, len(rows), step)))
+    ends = [end for _, end in rows.map(of_block, step)]
     low = np.min([low for low, _ in ends], axis=0)
     high = np.max([high for _, high in ends], axis=0)
     return Extent(low.astype(np.float64), high.astype(np.float64))

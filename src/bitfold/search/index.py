@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple, Self
 
@@ -14,15 +14,18 @@ from bitfold._kernels.threads import map_blocks
 from bitfold.codes import Codes
 from bitfold.search import rank
 from bitfold.search.files import Folder
+from bitfold.search.ids import Ids, Numbering, integers, refuse_ids, refuse_taken
 from bitfold.search.lookup import Lookup, Matches
 from bitfold.search.rerank import Hits, Reranker, reorder
 from bitfold.search.segment import Segment
 
-Ids = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 _LOOKUP_BLOCK = 256
 """Queries that are looked up together."""
+
+_BATCH_CODES = 1 << 17
+"""Codes of a batch: worth a trip to a database, and a few megabytes."""
 
 _WORTH_A_THREAD = 2e6
 """Nanoseconds of work below which handing it to other threads takes longer than doing it."""
@@ -37,6 +40,13 @@ class Near(NamedTuple):
     offsets: Ids
     ids: Ids
     distances: NDArray[np.int32]
+
+
+class Entries(NamedTuple):
+    """Some codes of an index and the id of each."""
+
+    ids: Ids
+    codes: Codes
 
 
 class HammingIndex:
@@ -77,12 +87,14 @@ class HammingIndex:
             beginning with 0.
         """
         self._demand_codes(codes, "codes")
-        numbers = self._new_ids(ids, len(codes))
+        numbering = Numbering("HammingIndex", self._next_id)
+        numbers = numbering.assign(ids, len(codes))
         if not len(codes):
             return
+        if ids is not None:
+            self._demand_new(numbers)
         fresh = Segment.build(codes.words(), numbers)
-        next_id = max(self._next_id, int(numbers.max()) + 1)
-        self._replace(_settle([*self._segments, fresh]), next_id)
+        self._replace(_settle([*self._segments, fresh]), numbering.next_id)
 
     def remove(self, ids: ArrayLike) -> None:
         """Remove codes by id; an unknown id is an error, and then nothing is removed.
@@ -92,13 +104,13 @@ class HammingIndex:
         ids
             Ids of codes in the index.
         """
-        numbers = np.unique(_integers(ids))
+        numbers = np.unique(integers(ids, "HammingIndex"))
         found = [segment.find(numbers) for segment in self._segments]
         known = np.zeros(len(numbers), bool)
         for items in found:
             known |= items >= 0
         if not known.all():
-            _refuse_ids("in the index", numbers[~known])
+            refuse_ids("HammingIndex", "in the index", numbers[~known])
         self._replace(
             _settle(
                 [
@@ -157,7 +169,7 @@ class HammingIndex:
         ids
             Ids of codes in the index.
         """
-        numbers = _integers(ids)
+        numbers = integers(ids, "HammingIndex")
         words = np.empty((len(numbers), -(-self.n_bits // 64)), np.uint64)
         missing = np.ones(len(numbers), bool)
         for segment in self._segments:
@@ -166,8 +178,31 @@ class HammingIndex:
             words[here] = segment.item_words(items[here])
             missing &= ~here
         if missing.any():
-            _refuse_ids("in the index", numbers[missing])
-        return Codes(words.view(np.uint8)[:, : -(-self.n_bits // 8)], self.n_bits)
+            refuse_ids("HammingIndex", "in the index", numbers[missing])
+        return self._as_codes(words)
+
+    def batches(self) -> Iterator[Entries]:
+        """Yield all codes with their ids, some at a time; each id comes once, in no given order.
+
+        They are those that are there when the first is asked for, whatever is added or removed
+        meanwhile.
+
+        Examples
+        --------
+        >>> index = HammingIndex(n_bits=3)
+        >>> index.add(Codes.from_bits([[0, 0, 1], [1, 1, 1], [0, 0, 0]]))
+        >>> index.remove([1])
+        >>> [(ids.tolist(), codes) for ids, codes in index.batches()]
+        [([0, 2], Codes(2 x 3 bits))]
+        """
+        for segment in self._segments:  # the list is replaced, never changed
+            for first in range(0, segment.n_items, _BATCH_CODES):
+                items = np.arange(first, min(first + _BATCH_CODES, segment.n_items))
+                if segment.n_dead:
+                    items = items[~segment.dead[items]]
+                if len(items):
+                    codes = self._as_codes(np.ascontiguousarray(segment.item_words(items)))
+                    yield Entries(segment.ids_of(items), codes)
 
     def save(self, path: Any) -> None:
         """Write the index to a folder of its own, durably; :meth:`open` reads it back.
@@ -260,20 +295,15 @@ class HammingIndex:
         if codes.n_bits != self.n_bits:
             _checks.refuse(name, "HammingIndex", f"of {self.n_bits} bits", f"{codes.n_bits} bits")
 
-    def _new_ids(self, ids: ArrayLike | None, count: int) -> Ids:
-        if ids is None:
-            return np.arange(self._next_id, self._next_id + count, dtype=np.int64)
-        numbers = _integers(ids)
-        if numbers.shape != (count,):
-            demand = f"one for each of the {count} codes"
-            _checks.refuse("ids", "HammingIndex", demand, f"{len(numbers)}")
-        values, counts = np.unique(numbers, return_counts=True)
-        repeated = values[counts > 1]
-        for segment in self._segments:
-            repeated = np.concatenate([repeated, values[segment.find(values) >= 0]])
+    def _demand_new(self, ids: Ids) -> None:
+        """Raise if there are codes of these ids already."""
+        taken = [ids[segment.find(ids) >= 0] for segment in self._segments]
+        repeated = np.concatenate([ids[:0], *taken])
         if len(repeated):
-            _refuse_ids("new and all different", repeated)
-        return numbers
+            refuse_taken("HammingIndex", np.sort(repeated))
+
+    def _as_codes(self, words: Words) -> Codes:
+        return Codes(words.view(np.uint8)[:, : -(-self.n_bits // 8)], self.n_bits)
 
 
 def _settle(segments: list[Segment]) -> list[Segment]:
@@ -314,16 +344,3 @@ def _join(parts: list[Near], n_queries: int) -> Near:
     order = np.lexsort((ids, distances, query))
     counts = np.bincount(query, minlength=n_queries)
     return Near(np.concatenate([[0], np.cumsum(counts)]), ids[order], distances[order])
-
-
-def _integers(ids: ArrayLike) -> Ids:
-    array = np.atleast_1d(np.asarray(ids))
-    if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
-        came = f"dtype {array.dtype} of shape {array.shape}"
-        _checks.refuse("ids", "HammingIndex", "a list of integers", came)
-    return array.astype(np.int64)
-
-
-def _refuse_ids(demand: str, ids: Ids) -> None:
-    some = ", ".join(map(str, ids[:3])) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
-    _checks.refuse("ids", "HammingIndex", demand, some)

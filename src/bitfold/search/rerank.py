@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from bitfold import _checks
 from bitfold.codes import Codes
+from bitfold.search.ids import Ids, integers
 
-Ids = NDArray[np.int64]
 Reals = NDArray[np.float32]
 
 _BLOCK_FLOATS = 1 << 22
@@ -95,7 +95,7 @@ class Rerank:
             missing = (ids < 0) | (ids >= n_rows)
             rows = ids
         else:
-            known = np.asarray(self.ids)
+            known = integers(self.ids, "Rerank")
             if known.shape != (n_rows,):
                 demand = f"one id for each of the {n_rows} rows of vectors"
                 _checks.refuse("ids", "Rerank", demand, f"shape {known.shape}")

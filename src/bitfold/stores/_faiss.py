@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitfold import _checks
-from bitfold.stores.ids import Ids
+from bitfold.search.ids import Ids
 
 Bytes = NDArray[np.uint8]
 

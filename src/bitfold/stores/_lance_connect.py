@@ -10,9 +10,9 @@ from os import fspath
 from typing import Any
 
 from bitfold.persistence import PathLike
+from bitfold.search.ids import Ids
 from bitfold.stores._lance_rows import Rows
 from bitfold.stores.contract import StoreError
-from bitfold.stores.ids import Ids
 
 
 def lancedb_module() -> Any:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from bitfold import _checks
+from bitfold.search import ids as numbers
+from bitfold.search.ids import Ids
 from bitfold.stores import _arrow, columns
-from bitfold.stores import ids as numbers
 from bitfold.stores.contract import Batch, Progress, demand_bits, demand_codes, demand_vectors
-from bitfold.stores.ids import Ids
 
 _OWNER = "LanceStore"
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from bitfold.codes import Codes
 from bitfold.search import HammingIndex, Hits, Near
+from bitfold.search.ids import Ids
 from bitfold.search.rank import Nearest, merge
 from bitfold.stores.contract import flat
-from bitfold.stores.ids import Ids
 
 Part = tuple[Codes, Ids]
 

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from bitfold import _checks
 from bitfold.codes import Codes
 from bitfold.search import Hits, Near, Reranker
+from bitfold.search import ids as numbers
+from bitfold.search.ids import Ids
 from bitfold.search.segment import MOST_BITS
-from bitfold.stores import ids as numbers
 from bitfold.stores.filters import Condition, Where, grouped
-from bitfold.stores.ids import Ids
 from bitfold.stores.originals import Originals
 
 Progress = Callable[[str, int, int], None]

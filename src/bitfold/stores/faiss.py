@@ -14,7 +14,8 @@ from bitfold import _checks
 from bitfold.codes import Codes
 from bitfold.persistence import FormatError, PathLike, replace_atomically
 from bitfold.search import HammingIndex, Hits, Near
-from bitfold.stores import ids as numbers
+from bitfold.search import ids as numbers
+from bitfold.search.ids import Ids
 from bitfold.stores._faiss import (
     Bytes,
     Remembering,
@@ -38,7 +39,6 @@ from bitfold.stores.contract import (
     refuse,
 )
 from bitfold.stores.filters import Condition
-from bitfold.stores.ids import Ids
 
 Ranged = tuple[Ids, NDArray[Any], Ids]
 """Offsets, distances and ids of a range search."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from bitfold import _checks
+from bitfold.search.ids import LARGEST
 
 Condition = tuple[str, str, Any]
 Where = Sequence[Condition] | Sequence[Sequence[Condition]]
@@ -59,4 +60,7 @@ def _scalar(value: Any, column: str, owner: str) -> Any:
     if not isinstance(value, _SCALARS):
         demand = "a number, a text, a truth value or a time"
         _checks.refuse(f"the value of {column!r} in where", owner, demand, repr(value))
+    if isinstance(value, int) and not -(1 << 63) <= value <= LARGEST:
+        demand = "an integer of at most 64 bits"
+        _checks.refuse(f"the value of {column!r} in where", owner, demand, value)
     return value

@@ -19,9 +19,10 @@ from bitfold import _checks
 from bitfold.codes import Codes
 from bitfold.persistence import PathLike
 from bitfold.search import Hits, Near
+from bitfold.search import ids as numbers
+from bitfold.search.ids import Ids
 from bitfold.stores import _arrow, _scan
 from bitfold.stores import columns as names
-from bitfold.stores import ids as numbers
 from bitfold.stores._lance_connect import (
     clear,
     connect,
@@ -43,7 +44,6 @@ from bitfold.stores.contract import (
     refuse,
 )
 from bitfold.stores.filters import Condition
-from bitfold.stores.ids import Ids
 
 _NEXT, _AT = b"bitfold.next_id", b"bitfold.next_id_at"
 """Kept with the id column: the next id, and the version of the table it was right for."""
@@ -62,6 +62,12 @@ class LanceStore(Store):
     memory; ``exact=False`` asks the index that :meth:`build_index` makes. Every change is one
     version of the table, so that readers see all of it or none; one process at a time may write.
 
+    Attributes
+    ----------
+    n_probes
+        Lists of the index that ``exact=False`` looks into: more find more and take longer. None
+        is LanceDB's choice.
+
     Examples
     --------
     >>> store = LanceStore.create("lancedb", "digits", n_bits=3, columns={"label": int})
@@ -70,6 +76,8 @@ class LanceStore(Store):
     >>> store.search(codes[1:2], k=2, where=[("label", "=", 1)]).ids.tolist()
     [[0, 2]]
     """
+
+    n_probes: int | None = None
 
     def __init__(self, table: Any, id_column: str, code_column: str, vector_column: str) -> None:
         self._table = table
@@ -285,6 +293,8 @@ class LanceStore(Store):
     def _probe(self, codes: Codes, k: int, where: Any) -> Near:
         import pyarrow as pa
 
+        if self.n_probes is not None:
+            _checks.integer(self.n_probes, "n_probes", "LanceStore", low=1)
         with self._working():
             found = [self._ask(code, k, where) for code in codes.packed]
         if not found:
@@ -296,6 +306,8 @@ class LanceStore(Store):
     def _ask(self, code: NDArray[np.uint8], k: int, where: Any) -> Any:
         """Ask LanceDB for the k nearest of one code."""
         asked = self._table.search(code, vector_column_name=self._code).distance_type("hamming")
+        if self.n_probes is not None:
+            asked = asked.nprobes(self.n_probes)
         if where is not None:
             asked = asked.where(where, prefilter=True)
         return asked.limit(k).select([self._id, "_distance"]).to_arrow()

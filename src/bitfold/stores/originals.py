@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bitfold import _checks
 from bitfold.codes import Codes
 from bitfold.search import Rerank, Reranker
-from bitfold.stores.ids import Ids
+from bitfold.search.ids import Ids
 
 Reals = NDArray[np.float32]
 

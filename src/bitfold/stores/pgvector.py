@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from bitfold import _checks
 from bitfold.codes import Codes
 from bitfold.search import Hits, Near
+from bitfold.search import ids as numbers
 from bitfold.stores import _pg_copy
 from bitfold.stores import columns as names
-from bitfold.stores import ids as numbers
 from bitfold.stores._pg_connect import Place, clear, connect
 from bitfold.stores._pg_table import (
     CATALOGUE,
@@ -62,7 +62,15 @@ class PgvectorStore(Store):
     transaction; :meth:`transaction` makes one of several calls. Names and values never become
     text of a statement by themselves. One store at a time uses a connection; threads have one
     each.
+
+    Attributes
+    ----------
+    ef_search
+        Codes that ``exact=False`` keeps in view in the index, 1 to 1000: more find more and take
+        longer. None is twice as many as asked for, at least 40.
     """
+
+    ef_search: int | None = None
 
     def __init__(self, place: Place, table: str, own: tuple[str, str, str]) -> None:
         self._place, self._table = place, table
@@ -301,7 +309,8 @@ class PgvectorStore(Store):
         )
         with self._working() as cursor:
             set_local = "SELECT set_config(%s, %s, true)"
-            ef = min(max(2 * k, 40), _MOST_EF)
+            ef = min(max(2 * k, 40), _MOST_EF) if self.ef_search is None else self.ef_search
+            _checks.integer(ef, "ef_search", "PgvectorStore", low=1, high=_MOST_EF)
             cursor.execute(set_local, ["hnsw.ef_search", str(ef)])
             # Goes on until there are k, also where k is more or conditions leave out many.
             cursor.execute(set_local, ["hnsw.iterative_scan", "strict_order"])

@@ -9,8 +9,6 @@ from bitfold import _checks
 from bitfold.search import HammingIndex
 from bitfold.stores.contract import Batch, Progress, Store
 
-_BATCH_ROWS = 1 << 17
-
 
 def batches_of(index: HammingIndex, vectors: Any = None) -> Iterator[Batch]:
     """Read an index as batches, which :meth:`Store.load` takes.
@@ -35,11 +33,8 @@ def batches_of(index: HammingIndex, vectors: Any = None) -> Iterator[Batch]:
     HammingIndex(8 x 8 bits)
     """
     originals = None if vectors is None else _checks.matrix(vectors, "push", name="vectors")
-    for segment in index._segments:
-        living = segment.ids[segment.living]
-        for start in range(0, len(living), _BATCH_ROWS):
-            ids = living[start : start + _BATCH_ROWS]
-            yield Batch(index.codes(ids), ids, None if originals is None else _rows(originals, ids))
+    for ids, codes in index.batches():
+        yield Batch(codes, ids, None if originals is None else _rows(originals, ids))
 
 
 def index_of(store: Store, progress: Progress | None = None) -> HammingIndex:

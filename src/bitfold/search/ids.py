@@ -20,7 +20,7 @@ class Numbering:
     Parameters
     ----------
     owner
-        Name of the store, for errors.
+        Whom errors speak of.
     next_id
         The id that follows the largest so far.
     """
