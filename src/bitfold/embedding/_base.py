@@ -29,7 +29,7 @@ class DataGraph(Protocol):
 
     @property
     def bandwidth(self) -> float:
-        """σ of the weights under Eq. (2)."""
+        """σ of the weights W_XB between training points and base set."""
 
     @property
     def k(self) -> int:

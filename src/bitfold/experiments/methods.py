@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from bitfold import hashers as h
-from bitfold.embedding import SNE, TSNE, ElasticEmbedding, Embedding
+from bitfold.embedding import SNE, TSNE, ElasticEmbedding, Embedding, LaplacianEigenmaps
 from bitfold.hashers._strategies import BASES
 
 Make = Callable[..., h.Hasher]
@@ -57,7 +57,8 @@ EMBEDDINGS: dict[str, str | Embedding] = {
     "SNE": SNE(perplexity=5),
     "EE": ElasticEmbedding(perplexity=5),
     "LE": "le",
-    "LE_B": "le_b",
+    # All pairs, as the paper's sums go over.
+    "LE_B": LaplacianEigenmaps(n_neighbors=10**6),
     "LLE": "lle",
     "Isomap": "isomap",
     "DM": "dm",

@@ -28,7 +28,7 @@ N_DIGITS = 300
 
 
 def plane(case: Case, data: Dataset, report: Report | None = None) -> Result:
-    """Embed the base set and, by induction, all the data in two dimensions (Fig. 4)."""
+    """Embed the base set and, by induction, all the data in two dimensions (Fig. 5)."""
     hasher = code(case, data, report).hasher
     assert isinstance(hasher, IMH)
     points = hasher.embed(data.database)

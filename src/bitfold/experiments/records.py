@@ -7,20 +7,22 @@ import os
 import platform
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 Record = dict[str, Any]
-"""The case's fields under "case", what was measured under "result", and the versions."""
+"""A run's case, what was measured ("result"), how many seconds it took in all, and the versions."""
 
 
 @dataclass(frozen=True)
 class Case:
     """One run: a method with its settings, on a data set, and what is measured of it.
 
-    ``data`` names a data set, or a file of vectors with ``labels`` in another file; ``rows`` is
-    how much of the database is used, 0 for all of it.
+    ``data`` names a data set, or a file of vectors with ``labels`` in another file and a ``stamp``
+    that tells their content from what it was before; ``rows`` is how much of the database is used,
+    0 for all of it.
     """
 
     data: str
@@ -32,6 +34,7 @@ class Case:
     measure: str = "retrieval"
     options: tuple[tuple[str, Any], ...] = ()
     labels: str = ""
+    stamp: str = ""
 
     @property
     def title(self) -> str:
@@ -80,9 +83,11 @@ class Records:
     def __len__(self) -> int:
         return len(self._known)
 
-    def add(self, case: Case, result: dict[str, Any]) -> Record:
-        """Keep what came out of a case."""
-        record: Record = {"case": asdict(case), "result": result, "versions": versions()}
+    def add(self, case: Case, result: dict[str, Any], seconds: float | None = None) -> Record:
+        """Keep what came out of a case, and how long it took where that is known."""
+        took = {} if seconds is None else {"seconds": round(seconds, 3)}
+        told = {name: value for name, value in asdict(case).items() if value or name != "stamp"}
+        record: Record = {"case": told, "result": result, **took, "versions": versions()}
         record = json.loads(json.dumps(record))
         self._known[case.key] = record
         if self._path:
@@ -90,6 +95,7 @@ class Records:
         return record
 
 
+@lru_cache(maxsize=1)
 def versions() -> dict[str, str]:
     """What a result may depend on."""
     names = ("bitfold", "numpy", "scipy", "scikit-learn", "faiss-cpu", "numba")
@@ -102,10 +108,11 @@ def _read(path: Path) -> Iterator[Record]:
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
             record = json.loads(line)
-            Case.of(record), record["result"]
+            Case.of(record)
         except (ValueError, KeyError, TypeError, AttributeError):
             continue  # cut off by a process that was killed; its case runs again
-        yield record
+        if isinstance(record.get("result"), dict):
+            yield record
 
 
 def _append(path: Path, line: str) -> None:

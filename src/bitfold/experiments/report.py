@@ -4,52 +4,61 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from html import escape
+from importlib.resources import files
+from itertools import groupby
 from pathlib import Path
 from string import Template
+from typing import TYPE_CHECKING, NamedTuple
 
-from matplotlib import rc_context
-
-from bitfold.experiments.artefacts import Artefact
+from bitfold.experiments import paper
+from bitfold.experiments.artefacts import Artefact, Protocol
 from bitfold.experiments.claims import CLAIMS, Verdict, judge
-from bitfold.experiments.layouts import Table
-from bitfold.experiments.records import Record
+from bitfold.experiments.layouts import Cell, Shown, Table, describe
+from bitfold.experiments.paper import Compared
+from bitfold.experiments.records import Case, Record
+from bitfold.experiments.shown import setting
+from bitfold.experiments.tables import refusals
 from bitfold.persistence import replace_atomically
 
-_MARKS = {True: "✓", False: "✗", None: "not run"}
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-_PAGE = Template("""<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Hashing on Nonlinear Manifolds, reproduced</title>
-<style>
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem }
-img { max-width: 100% }
-table { border-collapse: collapse; font-size: 0.85rem; display: block; overflow-x: auto }
-td, th { border-bottom: 1px solid #ccc; padding: 0.2rem 0.6rem; text-align: left }
-.no { color: #b00020 } .yes { color: #1b7f3b } .none { color: #777 }
-small { color: #555 }
-@media (prefers-color-scheme: dark) { body { background: #181818; color: #ddd }
-  img { background: #fff } small { color: #aaa } td, th { border-color: #444 } }
-</style>
-<h1>Hashing on Nonlinear Manifolds, reproduced</h1>
-<p>Made by <code>$command</code>. In parentheses: standard deviations over the seeds; then
-come the paper's value and the difference. ✓ and ✗ say whether a claim of the paper holds here.</p>
-<ul>$contents</ul>
-$sections
-</html>
-""")
+_CLASSES = {True: "yes", False: "no", None: "none"}
+
+
+class Part(NamedTuple):
+    """An artefact, its records, and what the claims about it come to."""
+
+    artefact: Artefact
+    records: list[Record]
+    verdicts: list[Verdict]
+
+    @property
+    def small(self) -> bool:
+        """Whether only a part of the data was used, which says nothing of the paper's figures."""
+        return any(record["case"]["rows"] for record in self.records)
+
+    @classmethod
+    def of(cls, artefact: Artefact, records: list[Record]) -> Part:
+        """Hold the claims about an artefact against its records."""
+        part = cls(artefact, records, [])
+        judged = judge(CLAIMS.get(artefact.name, []), [] if part.small else records)
+        return part._replace(verdicts=judged)
 
 
 def write_report(
     folder: Path, artefacts: Iterable[Artefact], records: Mapping[str, list[Record]], command: str
 ) -> Path:
     """Write figures (PNG and SVG) and the page; ``records`` are those of each artefact."""
-    chosen = [artefact for artefact in artefacts if records.get(artefact.name)]
-    sections = [_section(folder, artefact, records[artefact.name]) for artefact in chosen]
-    contents = [f'<li><a href="#{a.name}">{escape(a.place)}: {escape(a.title)}</a>' for a in chosen]
-    page = _PAGE.substitute(
-        command=escape(command), contents="\n".join(contents), sections="\n".join(sections)
+    folder.mkdir(parents=True, exist_ok=True)
+    parts = [Part.of(a, records[a.name]) for a in artefacts if records.get(a.name)]
+    sections = [_section(folder, part) for part in parts]
+    template = files("bitfold.experiments").joinpath("page.html").read_text("utf-8")
+    page = Template(template).substitute(
+        command=escape(command),
+        summary=_summary(parts),
+        contents="\n".join(map(_entry, parts)),
+        sections="\n".join(sections),
     )
     path = folder / "index.html"
     with replace_atomically(path) as file:
@@ -57,56 +66,150 @@ def write_report(
     return path
 
 
-def _section(folder: Path, artefact: Artefact, records: list[Record]) -> str:
-    shown = artefact.show(records)
-    parts = [
-        f'<h2 id="{artefact.name}">{escape(artefact.place)}: {escape(artefact.title)}</h2>',
-        f"<p><small>{escape(_settings(artefact, records))}</small></p>",
-    ]
-    for name, figure in shown.figures.items():
-        stem = f"{artefact.name}-{name}"
-        # A fixed salt and no date: the same records draw the same bytes.
-        with rc_context({"svg.hashsalt": "bitfold"}):
-            figure.savefig(folder / f"{stem}.svg", metadata={"Date": None})
-            figure.savefig(folder / f"{stem}.png", dpi=130)
-        parts.append(
-            f'<figure><img src="{stem}.png" alt="{escape(artefact.title)}, {escape(name)}">'
-            f'<figcaption><small>{escape(name)} · <a href="{stem}.svg">SVG</a></small>'
-            "</figcaption></figure>"
-        )
-    parts += [_table(table) for table in shown.tables]
-    parts.append(_claims(judge(CLAIMS.get(artefact.name, []), records)))
-    parts += [f"<p><small>{escape(sentence)}</small></p>" for sentence in _refusals(records)]
-    return "\n".join(parts)
-
-
-def _settings(artefact: Artefact, records: list[Record]) -> str:
-    """Say how much was run."""
-    cases = [record["case"] for record in records]
-    seeds = len({case["seed"] for case in cases})
-    queries = sorted({case["queries"] for case in cases})
-    part = max(case["rows"] for case in cases)
-    size = f"{part:,} rows of the database" if part else "the whole database"
+def _summary(parts: list[Part]) -> str:
+    """Say how many claims hold."""
+    verdicts = [verdict.holds for part in parts for verdict in part.verdicts]
+    counts = [verdicts.count(holds) for holds in (True, False, None)]
     return (
-        f"{artefact.name}: {len(cases)} runs, {seeds} seed{'s' if seeds > 1 else ''}, "
-        f"{', '.join(map('{:,}'.format, queries))} queries, {size}."
+        f"Of {len(verdicts)} claims {counts[0]} hold, {counts[1]} do not, and {counts[2]} could "
+        "not be judged yet."
     )
 
 
-def _table(table: Table) -> str:
-    head = "".join(f"<th>{escape(cell)}" for cell in table.heads)
-    rows = ["".join(f"<td>{escape(cell)}" for cell in row) for row in table.rows]
-    return f"<table><tr>{head}\n" + "\n".join(f"<tr>{row}" for row in rows) + "</table>"
+def _entry(part: Part) -> str:
+    a = part.artefact
+    judged = [verdict.holds for verdict in part.verdicts if verdict.holds is not None]
+    kind = _CLASSES[all(judged)] if judged else ""
+    name = f"{escape(a.place)}: {escape(a.title)}"
+    return f'<li><a class="{kind}" href="#{a.name}">{name}</a></li>'
 
 
-def _claims(verdicts: list[Verdict]) -> str:
-    classes = {True: "yes", False: "no", None: "none"}
+def _section(folder: Path, part: Part) -> str:
+    artefact, shown = part.artefact, part.artefact.show(part.records)
+    name = artefact.name
     lines = [
-        f'<li class="{classes[verdict.holds]}">{_MARKS[verdict.holds]} {escape(verdict.text)}'
-        for verdict in verdicts
+        f'<section id="{name}"><h2><a href="#{name}">{escape(artefact.place)}: '
+        f"{escape(artefact.title)}</a></h2>",
+        f'<p class="soft"><code>{name}</code> · {escape(extent(part.records))}'
+        f"{escape(lacking(artefact, part.records))}</p>",
+        f"<blockquote>The paper: {escape(paper.SAYS[name])}</blockquote>",
+        *(_figure(folder, artefact, data, figure) for data, figure in shown.figures.items()),
+        *([f'<p class="soft">{escape(shown.note)}</p>'] if shown.note else []),
+        *(_table(table, judged=not part.small) for table in shown.tables),
+        _claims(part),
+        *([] if part.small else [_differences(name, shown)]),
+        *(f'<p class="soft">{escape(sentence)}</p>' for sentence in refusals(part.records)),
+        "</section>",
     ]
-    return f"<ul>{''.join(lines)}</ul>" if lines else ""
+    return "\n".join(filter(None, lines))
 
 
-def _refusals(records: list[Record]) -> list[str]:
-    return list(dict.fromkeys(r["result"]["refused"] for r in records if "refused" in r["result"]))
+def _figure(folder: Path, artefact: Artefact, data: str, figure: Figure) -> str:
+    from matplotlib import rc_context
+
+    stem = f"{artefact.name}-{data}"
+    # A fixed salt and no date: the same records draw the same bytes.
+    with rc_context({"svg.hashsalt": "bitfold"}):
+        for suffix, options in ((".svg", {"metadata": {"Date": None}}), (".png", {"dpi": 130})):
+            with replace_atomically(folder / f"{stem}{suffix}") as file:
+                figure.savefig(file, format=suffix[1:], **options)
+    name = escape(paper.DATA_NAMES.get(data, data))
+    return (
+        f'<figure><img src="{stem}.png" alt="{escape(artefact.title)}, {name}" loading="lazy">'
+        f'<figcaption>{name} · <a href="{stem}.png">PNG</a> · <a href="{stem}.svg">SVG</a>'
+        "</figcaption></figure>"
+    )
+
+
+def extent(records: list[Record]) -> str:
+    """Say how much was run."""
+    cases = [record["case"] for record in records]
+    seeds: dict[str, int] = {}
+    for case in cases:
+        setting = str({**case, "seed": 0})
+        seeds[setting] = seeds.get(setting, 0) + 1
+    few, many = min(seeds.values()), max(seeds.values())
+    repeats = f"{many}" if few == many else f"{few} to {many}"
+    queries = " and ".join(f"{n:,}" for n in sorted({case["queries"] for case in cases}))
+    rows = max(case["rows"] for case in cases)
+    size = f"a small version, {rows:,} rows of the database" if rows else "the whole database"
+    runs, times = ("run" if len(cases) == 1 else "runs"), ("" if many == 1 else "s")
+    return f"{len(cases)} {runs}, {repeats} repeat{times}, {queries} queries, {size}"
+
+
+def lacking(artefact: Artefact, records: list[Record]) -> str:
+    """Say how much is not there yet of the data sets that were begun."""
+    known = [Case.of(record) for record in records]
+    begun = {case.data for case in known}
+    wanted = artefact.cases(Protocol(1, quick=bool(known[0].rows)))
+    settings = {setting(case) for case in wanted if case.data in begun}
+    left = len(settings - {setting(case) for case in known})
+    return f"; {left:,} of {len(settings):,} settings not run yet" if left else ""
+
+
+def _table(table: Table, *, judged: bool) -> str:
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in table.heads)
+    rows = ["".join(_cell(cell, judged) for cell in row) for row in table.rows]
+    body = "\n".join(f"<tr>{row}</tr>" for row in rows)
+    caption = f"<caption>{escape(table.title)}</caption>" if table.title else ""
+    inner = f"<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody>"
+    if table.folded:
+        summary = f"<summary>{escape(table.title)}</summary>"
+        return f'<details>{summary}<div class="wide"><table>{inner}</table></div></details>'
+    return f'<div class="wide"><table>{caption}{inner}</table></div>'
+
+
+def _cell(cell: Cell, judged: bool) -> str:
+    difference = escape(cell.difference)
+    if cell.differs and judged:
+        difference = f"<b>{difference}</b>"
+    beside = " · ".join(filter(None, [cell.paper and f"paper {escape(cell.paper)}", difference]))
+    return f"<td>{escape(cell.ours)}{f'<small>{beside}</small>' if beside else ''}</td>"
+
+
+def _claims(part: Part) -> str:
+    lines = [_claim(part, verdict) for verdict in part.verdicts]
+    return f'<ul class="verdicts">{"".join(lines)}</ul>' if lines else ""
+
+
+def _claim(part: Part, verdict: Verdict) -> str:
+    text = escape(verdict.text)
+    if verdict.holds is None:
+        why = "a small version says nothing of it" if part.small else "not run yet"
+        text += f" <small>({why})</small>"
+    if verdict.holds is False:
+        known = paper.DISAGREEMENTS.get((part.artefact.name, verdict.text), paper.NO_REASON)
+        text += f'<div class="apart"><p>It does not hold here.</p>{_listed(verdict.against)}'
+        text += f"<p>Likely reason: {escape(known)}.</p></div>"
+    return f'<li class="{_CLASSES[verdict.holds]}">{text}</li>'
+
+
+def _differences(artefact: str, shown: Shown) -> str:
+    """List what is off by more than the deviation, by the likely reason."""
+    told = [(paper.reason(artefact, c), c) for c in shown.compared if c.differs]
+    if not told:
+        return ""
+    told.sort(key=lambda pair: pair[0])
+    lines = [
+        f"{_listed([_sentence(c) for _, c in group])}<p>Likely reason: {escape(why)}.</p>"
+        for why, group in groupby(told, key=lambda pair: pair[0])
+    ]
+    head = f"{len(told)} of {len(shown.compared)} differ from the paper by more than the deviation."
+    return f'<div class="apart"><p>{head}</p>{"".join(lines)}</div>'
+
+
+def _sentence(c: Compared) -> str:
+    digits = 3 if c.measure == "f1" else 2
+    whose = "the paper's" if c.reported.deviation is not None else "ours over the seeds"
+    return (
+        f"{describe(c)}: {c.mean:.{digits}f}, paper {c.reported.mean:g}, "
+        f"{c.difference:+.{digits}f} (deviation {c.allowed:.{digits}f}, {whose})"
+    )
+
+
+def _listed(sentences: list[str], most: int = 8) -> str:
+    """List sentences; of many the rest is folded."""
+    items = [f"<li>{escape(sentence)}</li>" for sentence in sentences]
+    shown, rest = "".join(items[:most]), "".join(items[most:])
+    folded = f"<details><summary>{len(items) - most} more</summary><ul>{rest}</ul></details>"
+    return f"<ul>{shown}</ul>" + (folded if rest else "")

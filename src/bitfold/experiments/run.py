@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+import warnings
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 
@@ -21,7 +23,7 @@ MEASURES: dict[str, Callable[[Case, Dataset, Report | None], Result]] = {
 }
 """What can be measured of a case."""
 
-Load = Callable[[Case], Dataset]
+Load = Callable[[Case, Report], Dataset]
 Showing = Callable[[Case], AbstractContextManager[Report]]
 """Shows a case at work; yields what its progress is told to."""
 
@@ -34,16 +36,21 @@ def run(cases: Iterable[Case], records: Records, load: Load, showing: Showing) -
     done = []
     for case in cases:
         if case not in records:
-            data = load(case)
             with showing(case) as report:
-                records.add(case, _measured(case, data, report))
+                data = load(case, report)
+                start = time.perf_counter()
+                result = _measured(case, data, report)
+                records.add(case, result, time.perf_counter() - start)
         done.append(records[case])
     return done
 
 
 def _measured(case: Case, data: Dataset, report: Report) -> Result:
     try:
-        return MEASURES[case.measure](case, data, report)
+        with warnings.catch_warnings():
+            # Of little data a method's default may ask for more than there is; nobody else did.
+            warnings.filterwarnings("ignore", message=".*base points were asked for")
+            return MEASURES[case.measure](case, data, report)
     except ValueError as error:
         # A limit of the method is a result; anything else is an error.
         if not str(error).startswith("n_bits of "):

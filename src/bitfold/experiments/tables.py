@@ -44,8 +44,17 @@ def grid(records: Iterable[Record]) -> Grid:
         (method, [_cell(known, method, n, measure) for measure in MEASURES for n in lengths])
         for method in methods
     ]
-    sentences = [r["result"]["refused"] for r in known if "refused" in r["result"]]
-    return Grid(heads, rows, list(dict.fromkeys(sentences)))
+    return Grid(heads, rows, refusals(known))
+
+
+def refusals(records: Iterable[Record]) -> list[str]:
+    """Say once what codes each method cannot have: "… must be at most 9, got 16, 32."."""
+    asked: dict[str, list[str]] = {}
+    for record in records:
+        demand, _, got = record["result"].get("refused", "").removesuffix(".").rpartition(", got ")
+        if demand:
+            asked.setdefault(demand, []).append(got)
+    return [f"{demand}, got {', '.join(dict.fromkeys(got))}." for demand, got in asked.items()]
 
 
 def mean(records: Iterable[Record], measure: str) -> float | None:
