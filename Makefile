@@ -1,6 +1,6 @@
 # Every target sets up what it needs; `make demo` and `make test` work on a fresh clone.
 PYTHON ?= python3
-VENV := .venv
+VENV := .venv$(if $(filter-out python3,$(PYTHON)),-$(notdir $(PYTHON)))
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
@@ -14,7 +14,7 @@ endif
 # No target downloads data; they use what is there.
 export BITFOLD_OFFLINE ?= 1
 
-.PHONY: demo test bench compare gallery lint paper clean
+.PHONY: demo test bench compare docs gallery lint paper clean package lowest
 
 # Made anew only when the dependencies change: a second `make test` starts at once.
 $(STAMP): pyproject.toml
@@ -39,6 +39,22 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The wheel and the sdist, and both tried in clean environments without extras.
+package: $(STAMP)
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m pytest -m package tests/test_packaging.py
+
+# The lowest versions that pyproject.toml allows, in an environment of their own.
+LOWEST := build/lowest/bin/python
+
+lowest: $(STAMP)
+	$(BIN)/python -m venv --clear build/lowest
+	$(BIN)/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct --editable '.[dev]'
+	$(LOWEST) -m pytest -m lowest tests/test_packaging.py
+	$(LOWEST) -m pytest -n 2 --dist worksteal $(PURE)
+	$(LOWEST) -m pytest tests/search tests/datasets tests/test_*.py
+
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
@@ -51,11 +67,22 @@ compare: $(STAMP)
 	$(BIN)/python -m bitfold.experiments.comparison docs
 	$(BIN)/python -m bitfold.experiments.published docs
 
+# The site in out/site, with every link in it checked; what builds it is no part of the tests.
+$(VENV)/.docs: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	touch $@
+
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 gallery: $(STAMP)
 	$(BIN)/python -m bitfold.experiments.gallery docs
+	$(BIN)/python -m bitfold.experiments.theory docs
+	for example in examples/*.py; do \
+	  $(BIN)/python $$example docs/images/examples/$$(basename $$example .py).png || exit 1; done
 
 paper: $(STAMP)
 	$(BIN)/python -m pytest -m paper -s -v tests/paper tests/features
 
 clean:
-	rm -rf $(VENV) out build dist
+	rm -rf .venv .venv-* out build dist

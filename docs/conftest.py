@@ -1,0 +1,36 @@
+"""Pages run in a folder with the files that they speak of, beside a Postgres if they need one."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.documentation import lay_out, make_databases
+from tests.stores.postgres import on_localhost
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the user has."""
+    return lay_out(tmp_path_factory.mktemp("files"))
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[dict[str, str]]:
+    """The variables by which localhost is found."""
+    with on_localhost() as variables:
+        yield variables
+
+
+@pytest.fixture(autouse=True)
+def _as_the_page_says(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = request.path.read_text("utf-8")
+    if ".npy" in text or "model.bitfold" in text:
+        shutil.copytree(request.getfixturevalue("files"), tmp_path, dirs_exist_ok=True)
+    if "postgresql://" in text:
+        variables = request.getfixturevalue("postgres")
+        make_databases(text, variables)
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)

@@ -1,0 +1,93 @@
+"""What `make docs` does beyond MkDocs: programs, equations as MathML, nothing from elsewhere."""
+
+from __future__ import annotations
+
+import html
+import logging
+import re
+from importlib.util import find_spec
+from pathlib import Path
+from textwrap import indent
+from typing import Any
+
+log = logging.getLogger("mkdocs.hooks.bitfold")
+
+MADE_LATER = {
+    "published.md": "make compare",
+    "report/index.html": "bitfold reproduce all --out docs/report",
+}
+"""Pages that a long run writes, and the run; the navigation has them once they are there."""
+
+_EQUATION = re.compile(
+    r'<(?P<tag>span|div) class="arithmatex">\\[(\[](?P<tex>.*?)\\[)\]]</(?P=tag)>', re.DOTALL
+)
+_PROGRAM = re.compile(r"^\[(examples/\w+\.py)\]\(\.\./\1\)$", re.MULTILINE)
+_ROLE = re.compile(r":(?:attr|class|func|meth|mod):(?=<code>)")
+_FETCHED = re.compile(
+    r'<(?:script|img|iframe|source)\b[^>]*\bsrc="(https?:)?//|'
+    r'<link\b[^>]*\brel="(?:stylesheet|preconnect|icon)"[^>]*\bhref="(https?:)?//|'
+    r'<link\b[^>]*\bhref="(https?:)?//[^>]*\brel="(?:stylesheet|preconnect|icon)"'
+)
+
+
+def on_config(config: Any) -> Any:
+    """Leave pages that are not made yet out of the navigation."""
+    docs = Path(config.docs_dir)
+    absent = {page for page in MADE_LATER if not (docs / page).exists()}
+    for page in sorted(absent):
+        log.info("%s is not there yet: %s writes it.", page, MADE_LATER[page])
+    config.nav = _without(config.nav, absent)
+    return config
+
+
+def _without(nav: list[Any], absent: set[str]) -> list[Any]:
+    kept: list[Any] = []
+    for entry in nav:
+        ((title, value),) = entry.items() if isinstance(entry, dict) else ((None, entry),)
+        if isinstance(value, list):
+            kept.append({title: _without(value, absent)})
+        elif value not in absent:
+            kept.append(entry)
+    return kept
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Ship a font with the tables that roots, sums and tall brackets need; few systems have one."""
+    from mkdocs.structure.files import File
+
+    (package,) = find_spec("ziamath").submodule_search_locations
+    font = Path(package) / "fonts" / "STIXTwoMath-Regular.ttf"
+    files.append(File.generated(config, "stylesheets/math.ttf", abs_src_path=str(font)))
+    return files
+
+
+def on_page_markdown(markdown: str, config: Any, **_: Any) -> str:
+    """Show the programs that a page links to, which lie outside of the site, in the page."""
+    root = Path(config.docs_dir).parent
+
+    def shown(found: re.Match[str]) -> str:
+        source = (root / found[1]).read_text("utf-8")
+        block = f"```python\n{source}```"
+        return f'??? example "{found[1]}"\n\n{indent(block, "    ")}'
+
+    return _PROGRAM.sub(shown, markdown)
+
+
+def on_page_content(content: str, **_: Any) -> str:
+    """Turn equations into MathML, which browsers draw by themselves, and Sphinx's roles to code."""
+    return _ROLE.sub("", _EQUATION.sub(_mathml, content))
+
+
+def _mathml(found: re.Match[str]) -> str:
+    # Here, so that pytest, which looks for examples in every file, needs nothing that it has not.
+    from latex2mathml.converter import convert
+
+    display = "block" if found["tag"] == "div" else "inline"
+    return str(convert(html.unescape(found["tex"]).strip(), display=display))
+
+
+def on_post_page(output: str, page: Any, **_: Any) -> str:
+    """Warn, which ends a strict build, of whatever a browser would fetch from another host."""
+    if found := _FETCHED.search(output):
+        log.warning("%s fetches from elsewhere: %s", page.file.src_path, found[0])
+    return output

@@ -1,0 +1,248 @@
+"""Every block of code in the README and the documentation runs, and every public name is there.
+
+Python is run by pytest itself, as doctests of the pages; here the shell's lines and SQL are.
+"""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import re
+import shlex
+import shutil
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+import typer
+from tests import test_public_names
+from tests.cli.conftest import environment, warm  # noqa: F401
+from tests.documentation import PAGES, ROOT, Block, blocks_of, lay_out, make_databases
+from tests.explorer.conftest import running
+from tests.stores.postgres import on_localhost
+
+from bitfold.cli._app import app
+from bitfold.experiments.artefacts import ARTEFACTS
+
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+BLOCKS = [(page, block) for page in PAGES for block in blocks_of(page.read_text("utf-8"))]
+RUN_HERE = [
+    page
+    for page in PAGES
+    if any(of == page and block.language in ("console", "sql") for of, block in BLOCKS)
+]
+
+TOO_LONG = [
+    r"compare mnist",  # hours, and MNIST
+    r"reproduce (?!--list)",  # hours, MNIST and CIFAR-10; tests/experiments runs a small one
+]
+"""Commands whose arguments are only parsed, by the command's own parser."""
+
+Variables = dict[str, str]
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return lay_out(tmp_path_factory.mktemp("files"))
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Variables]:
+    with on_localhost() as variables:
+        yield variables
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_block_is_one_that_runs(page: Path) -> None:
+    text = page.read_text("utf-8")
+    blocks = blocks_of(text)
+    assert len(re.findall(r"^\s*```", text, re.MULTILINE)) == 2 * len(blocks)
+    assert not re.search(r"^\s*~~~", text, re.MULTILINE)
+    for block in blocks:
+        assert block.language in ("python", "console", "sql"), f"{page}:{block.line}"
+        if block.language == "python":
+            assert_all_of_it_is_run(block)
+
+
+def assert_all_of_it_is_run(block: Block) -> None:
+    """Nothing of a Python block may stand outside of doctest's examples, or be skipped."""
+    pieces = doctest.DocTestParser().parse(block.text)
+    examples = [piece for piece in pieces if isinstance(piece, doctest.Example)]
+    assert examples, block
+    assert all(isinstance(piece, doctest.Example) or not piece.strip() for piece in pieces), block
+    assert not any(doctest.SKIP in example.options for example in examples), block
+    # Where a fence follows at once, doctest would take it for what is printed.
+    assert not examples[-1].want or block.text.endswith("\n\n"), block
+
+
+def test_the_readme_leads_somewhere() -> None:
+    """MkDocs checks the links of the pages, but does not see this one."""
+    links = re.findall(r"\]\(([^)#]+)", (ROOT / "README.md").read_text("utf-8"))
+    missing = [to for to in links if "://" not in to and not (ROOT / to).exists()]
+    assert len(links) > 5
+    assert missing == []
+
+
+def test_pytest_looks_into_every_page() -> None:
+    options = PYPROJECT["tool"]["pytest"]["ini_options"]
+    assert "--doctest-glob=*.md" in options["addopts"]
+    looked_into = [place.rstrip("/") for place in options["testpaths"]]
+    assert {"README.md", "docs"} <= set(looked_into)
+
+
+@pytest.mark.parametrize("page", RUN_HERE, ids=name_of)
+def test_the_commands_run(
+    page: Path,
+    files: Path,
+    warm: Callable[..., Any],  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+) -> None:
+    text = page.read_text("utf-8")
+    shutil.copytree(files, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    variables: Variables = {}
+    if "postgresql://" in text:
+        variables = request.getfixturevalue("postgres")
+        make_databases(text, variables)
+    for block in blocks_of(text):
+        if block.language == "sql":
+            run_sql(block.text, text, variables)
+        elif block.language == "console":
+            for line in lines_of(block.text):
+                run_line(line, lambda *words: warm(*words, within=tmp_path, variables=variables))
+
+
+def lines_of(text: str) -> list[list[str]]:
+    """Split a block into words, as a shell does; a backslash joins lines."""
+    joined = text.replace("\\\n", " ").splitlines()
+    return [words for line in joined if (words := shlex.split(line, comments=True))]
+
+
+def run_line(words: list[str], warm: Callable[..., Any]) -> None:  # noqa: F811
+    """Run a line of the shell, or check what it names; another is an error."""
+    command, arguments = words[0], words[1:]
+    if command == "bitfold" and any(re.match(long, " ".join(arguments)) for long in TOO_LONG):
+        parse(arguments)
+    elif words[:2] == ["bitfold", "explore"]:
+        look_at(arguments[1:])
+    elif command == "bitfold":
+        done = warm(*arguments)
+        assert done.returncode == 0, f"{shlex.join(words)}\n{done.stdout}{done.stderr}"
+    elif command == "make":
+        makefile = (ROOT / "Makefile").read_text("utf-8")
+        for target in arguments:
+            assert re.search(rf"^{re.escape(target)}:", makefile, re.MULTILINE), target
+    elif words[:2] == ["pip", "install"]:
+        installable(words[-1])
+    elif words[:3] == ["python", "-m", "benchmarks"]:
+        for group in words[3:]:
+            assert (ROOT / "benchmarks" / f"{group}.py").exists(), group
+    else:
+        pytest.fail(f"No way is known to run {shlex.join(words)}.")
+
+
+def parse(arguments: list[str]) -> None:
+    """Let the command line read the arguments, without doing anything."""
+    group: Any = typer.main.get_command(app)
+    name, command, rest = group.resolve_command(group.make_context("bitfold", []), arguments)
+    context = command.make_context(name, rest)
+    assert set(context.params.get("names") or []) <= {"all", *ARTEFACTS}
+
+
+def look_at(arguments: list[str]) -> None:
+    """Start the explorer, look at its page, and end it."""
+    with running(*arguments) as server:
+        page = httpx.get(server.url, follow_redirects=True)
+        assert page.status_code == 200
+        assert "<html" in page.text
+
+
+def installable(requirement: str) -> None:
+    """Check that the extras of ``bitfold[a,b]`` exist."""
+    named = re.fullmatch(r"bitfold\[([\w,]+)\]", requirement)
+    assert named, requirement
+    assert set(named[1].split(",")) <= PYPROJECT["project"]["optional-dependencies"].keys()
+
+
+def run_sql(statement: str, text: str, variables: Variables) -> None:
+    """Run a statement in the page's database; it must find something."""
+    found = re.search(r"postgresql://localhost/\w+", text)
+    assert found
+    port, user = variables["PGPORT"], variables["PGUSER"]
+    with psycopg.connect(found[0], port=port, user=user) as connection:
+        assert connection.execute(statement.encode()).fetchall()
+
+
+@pytest.mark.parametrize(
+    "line", ["rm -rf build", "bitfold frob", "make nothing", 'pip install "bitfold[nothing]"']
+)
+def test_a_line_that_cannot_run_is_seen(line: str, warm: Callable[..., Any]) -> None:  # noqa: F811
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        run_line(shlex.split(line), warm)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x = 1\n", ">>> x = 1\n\nx = 2\n", ">>> x  # doctest: +SKIP\n1\n\n", ">>> 1\n1\n", "\n"],
+)
+def test_python_that_would_not_run_is_seen(text: str) -> None:
+    with pytest.raises(AssertionError):
+        assert_all_of_it_is_run(Block("python", text, 1))
+
+
+def documented() -> list[str]:
+    """Names that the reference shows."""
+    pages = sorted((ROOT / "docs" / "api").glob("*.md"))
+    return [
+        name for page in pages for name in re.findall(r"^::: (\S+)$", page.read_text("utf-8"), re.M)
+    ]
+
+
+def thing(name: str) -> Any:
+    module, _, last = name.rpartition(".")
+    return getattr(importlib.import_module(module), last)
+
+
+def public_modules() -> list[str]:
+    """Packages that declare their names, and the modules beside them."""
+    root = test_public_names.ROOT
+    files = [path for path in root.glob("[a-z]*.py") if not path.stem.startswith("_")]
+    return [*test_public_names.MODULES, *(f"bitfold.{path.stem}" for path in files)]
+
+
+def public_names(name: str) -> list[str]:
+    module = importlib.import_module(name)
+    declared = getattr(module, "__all__", None)
+    if declared is not None:
+        return [each for each in declared if each != "__version__"]
+    return [
+        each
+        for each, value in vars(module).items()
+        if not each.startswith("_")
+        and getattr(value, "__module__", "") == name
+        and (inspect.isclass(value) or inspect.isfunction(value))
+    ]
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    shown = documented()
+    assert len(shown) == len(set(shown))
+    things = {id(thing(name)) for name in shown}
+    missing = [
+        f"{module}.{name}"
+        for module in public_modules()
+        for name in public_names(module)
+        if id(getattr(importlib.import_module(module), name)) not in things
+    ]
+    assert missing == []
