@@ -46,7 +46,7 @@ def bitfold(
 
 
 WARM = """
-import json, os, sys
+import gc, json, os, resource, sys
 import h5py, pyarrow.dataset, pyarrow.parquet, rich.progress, rich.table, typer, zarr
 import numpy as np
 import bitfold.cli._app, bitfold.datasets, bitfold.metrics, bitfold.search, bitfold.streaming
@@ -54,6 +54,9 @@ from bitfold.hashers import LSH
 
 X = np.zeros((9, 9), np.float32)
 LSH(8, random_state=0).fit(X).encode(X)
+# Children would else look through all that was imported, and so copy it.
+gc.collect()
+gc.freeze()
 for line in sys.stdin:
     order = json.loads(line)
     child = os.fork()
@@ -61,6 +64,10 @@ for line in sys.stdin:
         places = [os.devnull, order["out"], order["err"]]
         for number, place in enumerate(places):
             os.dup2(os.open(place, os.O_RDWR | os.O_CREAT), number)
+        os.chdir(order["folder"])
+        os.environ.update(order["variables"])
+        if order["room"] is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (order["room"], order["room"]))
         sys.argv = ["bitfold", *order["arguments"]]
         bitfold.cli.main()
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
@@ -84,11 +91,23 @@ def warm(
         assert parent.stdout
         orders, answers = parent.stdin, parent.stdout
 
-        def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        def run(
+            *arguments: str,
+            within: Path | None = None,
+            variables: dict[str, str] | None = None,
+            room: int | None = None,
+        ) -> subprocess.CompletedProcess[str]:
             out, err = folder / "out", folder / "err"
             for file in (out, err):
                 file.write_bytes(b"")
-            order = {"out": str(out), "err": str(err), "arguments": arguments}
+            order = {
+                "out": str(out),
+                "err": str(err),
+                "folder": str(within or Path.cwd()),
+                "variables": variables or {},
+                "room": room,
+                "arguments": arguments,
+            }
             orders.write(json.dumps(order) + "\n")
             orders.flush()
             code = int(answers.readline())

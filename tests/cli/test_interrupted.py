@@ -154,15 +154,16 @@ def test_fit_shows_its_stages_on_a_terminal(command: str, tmp_path: Path) -> Non
     assert "IMH, 16 bits, from 5,000 × 64" in " ".join(shown.split())
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_fit_that_is_interrupted_leaves_nothing(
-    command: str, folder: Path, tmp_path: Path
+    command: str, folder: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
     out = tmp_path / "m.bitfold"
     fit = ["fit", str(folder / "x.npy"), "--out", str(out), "--set", "base__m=3000"]
     process = subprocess.Popen([command, *fit], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     time.sleep(6)
     assert process.poll() is None
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     told: Any = process.communicate(timeout=100)
-    assert (process.returncode, told) == (130, (b"", b""))
+    assert (process.returncode, told) == (128 + number, (b"", b""))
     assert names(tmp_path) == []

@@ -90,6 +90,7 @@ def test_the_whole_way(bitfold: Bitfold, files: Path, tmp_path: Path) -> None:
     done = bitfold("fit", vectors, "--bits", "32", "--out", model, "--set", "base__m=60")
     assert (done.returncode, done.stderr) == (0, "")
     assert re.match(r".*m\.bitfold: IMH, 32 bits, from 1,797 × 64 vectors in", done.stdout)
+    assert done.stdout.endswith("\n60 base points: as asked for.\n")
     done = bitfold("encode", model, vectors, "--out", codes)
     assert re.match(r".*c\.npy: 1,797 codes of 32 bits in .* s\.\n$", done.stdout)
     done = bitfold("index", codes, "--out", index)
@@ -210,13 +211,20 @@ def test_evaluate_by_the_closest_rows(warm: Bitfold, files: Path, tmp_path: Path
     assert apart["map"] == pytest.approx(about["map"])
 
 
-def test_info(warm: Bitfold, files: Path) -> None:
+def test_info(warm: Bitfold, files: Path, tmp_path: Path) -> None:
     model = told(warm("info", str(files / "m.bitfold"), "--json"))
     assert (model["kind"], model["bits"], model["features"]) == ("model, LSH", 60, 64)
     assert model["settings"] == {"centre": True, "n_bits": 60, "random_state": 0}
     assert model["bytes"] == (files / "m.bitfold").stat().st_size
     index = told(warm("info", str(files / "my.index"), "--json"))
     assert (index["kind"], index["codes"], index["bits"]) == ("index", len(X), 64)
+    vectors, place = str(tmp_path / "x.npy"), str(tmp_path / "m.bitfold")
+    np.save(vectors, X[:300])
+    made = told(warm("fit", vectors, "--bits", "8", "--out", place, "--json"))
+    assert (made["base_points"], made["base_reason"]) == (300, "all that 300 rows call for")
+    about = told(warm("info", place, "--json"))
+    assert (about["base_points"], about["base_reason"]) == (300, "all that 300 rows call for")
+    assert "base reason  all that 300 rows call for" in warm("info", place).stdout.splitlines()
     lines = warm("info", str(files / "my.index")).stdout.splitlines()
     assert "codes     1,797" in lines
 
@@ -281,13 +289,68 @@ def test_what_does_not_fit_together(warm: Bitfold, files: Path, tmp_path: Path) 
     itq = ["fit", vectors, "--out", out, "--method", "itq"]
     refused(warm(*itq, "--bits", "65"), "n_bits of ITQ must be at most n_features=64, got 65")
     refused(warm(*itq, "--labels", str(files / "labels.npy")), "learns from them, got ITQ", 2)
-    refused(warm("index", vectors, "--out", out), "packed of Codes must be uint8")
-    refused(warm("search", index, "--model", model, vectors, "-k", "9999"), "got 9999")
+    refused(warm("fit", vectors, "--out", out, "--bits", "100000"), "1024", 2)
+    refused(warm("fit", str(files), "--out", out), "must be a file, or a .zarr, got a folder")
+    refused(warm("fit", vectors, "--out", "-"), "goes to a file, not to a pipe")
+    refused(warm("index", vectors, "--out", out), "must hold codes, .* got vectors of float32")
+    short = ["index", str(files / "codes.npy"), "--out", out, "--bits", "7"]
+    refused(warm(*short), "--bits must be 57 to 64 for codes of 8 bytes, .*, got 7")
+    search = ["search", index]
+    refused(warm(*search, "--model", model, vectors, "-k", "9999"), "got 9999")
+    refused(warm(*search, vectors), "must hold codes, .* got vectors of float32")
+    np.save(tmp_path / "wide.npy", np.zeros((3, 9), np.uint8))
+    refused(warm(*search, str(tmp_path / "wide.npy")), "codes of 8 bytes, .*, got 9 bytes")
+    refused(warm(*search, vectors, "--radius", "1", "-k", "3"), "-k must be left out", 2)
+    again = ["--radius", "1", "--rerank", vectors]
+    refused(warm(*search, vectors, *again), "--rerank must be left out", 2)
     (tmp_path / "few.txt").write_text("1\n2\n")
     evaluate = ["evaluate", model, vectors, "--labels", str(tmp_path / "few.txt")]
     refused(warm(*evaluate), "must hold a label for each of 1797 rows, got 2")
+    evaluate = ["evaluate", model, vectors]
+    refused(warm(*evaluate, "--hold-out", "1797"), "fewer than all 1797 rows, got 1797")
+    refused(warm(*evaluate, "--query-labels", vectors), "must come with labels", 2)
+    refused(warm("push", index, out + ".faiss", "--vectors", "no.npy"), "no.npy does not exist")
     refused(warm("info", str(tmp_path / "none")), "does not exist")
-    assert names(tmp_path) == ["few.txt"]
+    assert names(tmp_path) == ["few.txt", "wide.npy"]
+
+
+def test_a_result_never_replaces_what_it_is_made_of(
+    warm: Bitfold, files: Path, tmp_path: Path
+) -> None:
+    """By its name, by a link, or as the file of FILE:NAME."""
+    vectors, archive = (
+        shutil.copy(files / "x.npy", tmp_path),
+        shutil.copy(files / "x.npz", tmp_path),
+    )
+    model = shutil.copy(files / "m.bitfold", tmp_path)
+    (tmp_path / "soft").symlink_to(vectors)
+    (tmp_path / "hard").hardlink_to(vectors)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    sentence = "cannot be written: it is read, too; name another file"
+    for out in (vectors, tmp_path / "soft", tmp_path / "hard"):
+        refused(warm("fit", str(vectors), "--method", "lsh", "--out", str(out)), sentence)
+        refused(warm("encode", str(model), str(vectors), "--out", str(out)), sentence)
+    refused(warm("encode", str(model), str(vectors), "--out", str(model)), sentence)
+    labelled = ["fit", str(vectors), "--labels", f"{archive}:labels", "--out", str(archive)]
+    refused(warm(*labelled), sentence)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_no_room_is_one_sentence_that_names_the_file(
+    warm: Bitfold, files: Path, tmp_path: Path
+) -> None:
+    """Files of at most 4 KiB stand for a disk that is full."""
+    vectors, model, codes = (str(files / name) for name in ("x.npy", "m.bitfold", "codes.npy"))
+    for verb, *arguments, out in (
+        ("fit", vectors, "--method", "itq", "--out", str(tmp_path / "m")),
+        ("encode", model, vectors, "--out", str(tmp_path / "c.npy")),
+        ("index", codes, "--out", str(tmp_path / "my.index")),
+        ("push", str(files / "my.index"), str(tmp_path / "my.faiss")),
+    ):
+        done = warm(verb, *arguments, out, room=4096)
+        refused(done, f"{out} could not be .*: File too large")
+    assert names(tmp_path) == ["my.index"]
+    refused(warm("info", str(tmp_path / "my.index")), "is not a bitfold index")
 
 
 def test_an_index_of_other_codes(warm: Bitfold, files: Path, tmp_path: Path) -> None:
@@ -315,7 +378,7 @@ def test_an_index_is_replaced_as_a_whole(warm: Bitfold, files: Path, tmp_path: P
 # The frame
 
 
-VERBS = ["encode", "evaluate", "fit", "index", "info", "search"]
+VERBS = ["encode", "evaluate", "fit", "index", "info", "search", "verify"]
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -328,6 +391,20 @@ def test_help_has_an_example_that_is_understood(verb: str, warm: Bitfold) -> Non
     assert done.returncode == 1
     assert "does not exist" in done.stderr
     assert "--json" in text
+
+
+def test_every_verb_has_an_example_and_speaks_json(warm: Bitfold) -> None:
+    verbs = [name for name in cli_verbs(warm("--help").stdout) if name not in VERBS]
+    assert {"compare", "demo", "explore", "pull", "push", "reproduce"} <= set(verbs)
+    for verb in verbs:
+        text = warm(verb, "--help").stdout
+        assert f"Example: bitfold {verb} " in text
+        # What reproduce writes are records in lines of JSON, with or without it.
+        assert "--json" in text or verb == "reproduce"
+
+
+def cli_verbs(text: str) -> list[str]:
+    return re.findall(r"^\W*([a-z]+) {2,}[A-Z]", text.split("Commands")[1], re.M)
 
 
 def test_shells_complete_verbs_and_options(command: str) -> None:

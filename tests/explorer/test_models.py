@@ -80,6 +80,32 @@ def test_vectors_that_are_not_finite_are_refused(tmp_path: Path) -> None:
         shown(coded(tmp_path, vectors(30)), Items(X))
 
 
+def test_an_index_that_knows_only_the_bytes_of_its_codes(tmp_path: Path) -> None:
+    """As bitfold index makes it of codes of 12 bits, when their length is not told."""
+    right = shown(coded(tmp_path, vectors(40), n_bits=12))
+    index = bf.HammingIndex(16)
+    index.add(bf.Codes(right.model(0).coded.codes(range(40)).packed, 16))
+    index.save(tmp_path / "m.index")
+    there = shown(Coded.open(tmp_path / "m.index", tmp_path / "m.bitfold", "m"))
+    assert there.model(0).statistics == right.model(0).statistics
+    for each in (there, right):
+        upload = each.upload(b"1 2 3 4 5 6").key
+    for key in ("item:3", upload):
+        found, wanted = (
+            each.nearest(each.query(key), each.model(0), 10) for each in (there, right)
+        )
+        assert np.array_equal(found.ids, wanted.ids)
+        counts = [each.spread(each.query(key), each.model(0)).within for each in (there, right)]
+        assert np.array_equal(*counts)
+
+
+def test_a_model_of_other_codes_is_refused(tmp_path: Path) -> None:
+    coded(tmp_path, vectors(3), n_bits=12)
+    bf.HammingIndex(24).save(tmp_path / "m.index")
+    with pytest.raises(ValueError, match=r"must be of 24 bits, .*, got 12 bits\.$"):
+        Coded.open(tmp_path / "m.index", tmp_path / "m.bitfold", "m")
+
+
 def test_an_empty_index_is_refused(tmp_path: Path) -> None:
     coded(tmp_path, vectors(3))
     bf.HammingIndex(8).save(tmp_path / "m.index")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import warnings
 from typing import NoReturn
@@ -11,6 +12,7 @@ __all__ = ["main"]
 
 def main() -> NoReturn:
     """Run ``bitfold``; an error is one sentence and exit code 1, Ctrl-C is exit code 130."""
+    _end_in_order()
     debug = "--debug" in sys.argv
     if not debug:
         warnings.showwarning = _warn
@@ -29,6 +31,16 @@ def main() -> NoReturn:
     sys.exit(code or 0)
 
 
+def _end_in_order() -> None:
+    """Let a kill and a closed terminal unwind as Ctrl-C does, so that nothing half-written stays.
+
+    What is ignored stays so, as under nohup.
+    """
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
+
+
 def _warn(message: Warning | str, *_: object, **__: object) -> None:
     """Show a warning as a sentence, without the place in the code."""
     sys.stderr.write(f"bitfold: note: {' '.join(str(message).split())}\n")
@@ -44,7 +56,8 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return " ".join(filter(None, [_named(error.filename), f"{error.strerror}."]))
     text = error.format_message() if hasattr(error, "format_message") else str(error)
-    return " ".join(text.split()) or f"{type(error).__name__}."
+    words = " ".join(text.split()) or type(error).__name__
+    return words if words.endswith((".", "!", "?")) else f"{words}."
 
 
 def _named(filename: object) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from bitfold.cli._inputs import Place
 from bitfold.persistence import replace_atomically
 
 
@@ -14,6 +17,8 @@ class _Enough(Exception):
 
 def demand_writable(path: Path) -> None:
     """Find out before the work whether its result can be written, by beginning to."""
+    if str(path) == "-":
+        raise ValueError("- cannot be written: a result goes to a file, not to a pipe.")
     try:
         with suppress(_Enough), replace_atomically(path):
             raise _Enough
@@ -24,7 +29,28 @@ def demand_writable(path: Path) -> None:
         raise OSError(f"{path} cannot be written: {error.strerror}.") from error
 
 
+def demand_apart(out: Path, *inputs: Path | None) -> None:
+    """Raise if the result would replace what it is made of, by whatever name."""
+    for asked in inputs:
+        if asked is None or str(asked) == "-" or not out.exists():
+            continue
+        path = Place.of(asked).path
+        if path.exists() and out.samefile(path):
+            raise ValueError(f"{out} cannot be written: it is read, too; name another file.")
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Name the file where there is no room for it; the system names none, or a temporary one."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+        raise OSError(f"{path} could not be written: {error.strerror}.") from error
+
+
 def write(path: Path, text: str) -> None:
     """Write a text file, whole or not at all."""
-    with replace_atomically(path) as file:
+    with writing(path), replace_atomically(path) as file:
         file.write(text.encode())

@@ -32,6 +32,14 @@ class Place(NamedTuple):
             return cls(Path(front), name)
         return cls(asked, None)
 
+    @classmethod
+    def of_file(cls, asked: Path) -> Place:
+        """Read ``FILE`` or ``FILE:NAME`` and demand a file, or the folder that a .zarr is."""
+        place = cls.of(asked)
+        if place.path.is_dir() and place.path.suffix.lower() != ".zarr":
+            raise IsADirectoryError(f"{place.path} must be a file, or a .zarr, got a folder.")
+        return place
+
 
 def demand_there(*asked: Path | None) -> None:
     """Say at once what is missing, before anything heavy is imported."""
@@ -46,7 +54,7 @@ def open_vectors(asked: Path) -> Any:
 
     if str(asked) == "-":
         return datasets.open_vectors(sys.stdin.buffer)
-    return datasets.open_vectors(*Place.of(asked))
+    return datasets.open_vectors(*Place.of_file(asked))
 
 
 def open_again(asked: Path) -> Any:
@@ -61,14 +69,21 @@ def read_vectors(asked: Path) -> NDArray[Any]:
 
     if str(asked) == "-":
         return _spooled(open_vectors(asked))
-    return datasets.read_vectors(*Place.of(asked))
+    return datasets.read_vectors(*Place.of_file(asked))
 
 
 def read_labels(asked: Path) -> NDArray[Any]:
     """Read labels."""
     from bitfold import datasets
 
-    return datasets.read_labels(*Place.of(asked))
+    return datasets.read_labels(*Place.of_file(asked))
+
+
+def demand_codes(found: Any, asked: Path) -> None:
+    """Raise unless rows are of bytes, as packed codes are."""
+    if str(found.dtype) != "uint8":
+        made = "codes, the bytes that bitfold encode writes"
+        raise ValueError(f"{asked} must hold {made}, got vectors of {found.dtype}.")
 
 
 def stamp(asked: Path) -> str:

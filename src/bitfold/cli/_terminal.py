@@ -27,7 +27,7 @@ class _Rate(ProgressColumn):
     """How much is done in a second."""
 
     def render(self, task: Task) -> Text:
-        speed = task.finished_speed or task.speed
+        speed = 0 if "told" in task.fields else task.finished_speed or task.speed
         return Text(f"{speed:,.0f}/s" if speed and speed >= 1 else "", style="dim")
 
 
@@ -35,8 +35,8 @@ class _TimeLeft(TimeRemainingColumn):
     """The time left, once it can be told."""
 
     def render(self, task: Task) -> Text:
-        if task.finished or task.time_remaining is None:
-            return Text("")
+        if task.finished or task.time_remaining is None or "told" in task.fields:
+            return Text(task.fields.get("told", ""), style="cyan")
         return Text(f"{super().render(task)} left", style="cyan")
 
 
@@ -53,9 +53,28 @@ class Bars:
         yield
         self._progress.remove_task(task)
 
+    def count(self, name: str, total: int) -> Callable[[int, str], None]:
+        """Show a bar for many pieces of work; return what is told of more done, and the time left.
+
+        Pieces differ, so that their rate would say nothing.
+        """
+        task = self._progress.add_task(name, total=total, stage=f"0 of {total:,}", told="")
+        done = 0
+
+        def tell(more: int, told: str) -> None:
+            nonlocal done
+            done += more
+            stage = f"{done:,} of {total:,}"
+            self._progress.update(task, completed=done, stage=stage, told=told)
+
+        return tell
+
     @contextmanager
-    def bar(self, name: str) -> Iterator[Report]:
-        """Show a bar for the stage a hasher is at; yield what it reports to."""
+    def bar(self, name: str, *, vanish: bool = False) -> Iterator[Report]:
+        """Show a bar for the stage a hasher is at; yield what it reports to.
+
+        ``vanish`` takes it away at the end, where many would fill the terminal.
+        """
         task = self._progress.add_task(name, total=1, stage="")
 
         before = ""
@@ -69,7 +88,10 @@ class Bars:
             self._progress.update(task, completed=done, total=total, stage=stage)
 
         yield report
-        self._progress.update(task, completed=1, total=1, stage="")
+        if vanish:
+            self._progress.remove_task(task)
+        else:
+            self._progress.update(task, completed=1, total=1, stage="")
 
 
 @contextmanager

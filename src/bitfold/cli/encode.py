@@ -28,7 +28,11 @@ def encode(
 
     Example: bitfold encode model.bitfold vectors.npy --out codes.npy
     """
+    from bitfold.cli._files import demand_apart, demand_writable
+
     demand_there(model, vectors)
+    demand_apart(out, model, vectors)
+    demand_writable(out)
     about = _encode(model, vectors, out, restart)
     if as_json:
         typer.echo(json.dumps(about))
@@ -38,11 +42,12 @@ def encode(
 
 
 def _encode(model: Path, vectors: Path, out: Path, restart: bool) -> dict[str, Any]:
+    from bitfold.cli._files import writing
     from bitfold.cli._terminal import bars
 
     done = 0
     try:
-        with bars() as shown:
+        with writing(out), bars() as shown:
             with shown.spinner("getting ready"):
                 # Under the spinner, because these imports take a second or two.
                 from bitfold.cli._inputs import open_vectors, stamp

@@ -53,6 +53,8 @@ def evaluate(
     """
     if (queries is None) != (query_labels is None) and labels is not None:
         raise typer.BadParameter("queries and query labels must come together beside labels.")
+    if query_labels is not None and labels is None:
+        raise typer.BadParameter("query labels must come with labels of the rows, got none.")
     if queries is not None and hold_out is not None:
         raise typer.BadParameter("hold-out must be left out where there are queries.")
     demand_there(model, vectors, labels, queries, query_labels)
@@ -125,6 +127,10 @@ def _coded(hasher: Hasher, split: Split, shown: Bars) -> Coded:
     from bitfold.metrics import Relevance
 
     X = read_vectors(split.vectors) if split.labels is None else open_again(split.vectors)
+    if split.queries is None:
+        _demand_rest(len(X), split.hold_out)
+    # Before the vectors are encoded, which may take long.
+    y = None if split.labels is None else _labels(split.labels, len(X))
     codes = _encoded(hasher, X, "vectors", shown)
     if split.queries is None:
         n_queries = split.hold_out or min(1000, max(1, len(codes) // 10))
@@ -133,14 +139,21 @@ def _coded(hasher: Hasher, split: Split, shown: Bars) -> Coded:
     else:
         Q, kept, database = read_vectors(split.queries), np.arange(len(codes)), codes
         queries = _encoded(hasher, Q, "queries", shown)
-    if split.labels is not None:
-        y = _labels(split.labels, len(codes))
+    if y is not None:
         asked = y[held] if split.query_labels is None else _labels(split.query_labels, len(queries))
         return Coded(database, queries, Relevance.labels(asked, y[kept]), "items of the same label")
     with shown.spinner("looking for the closest rows"):
         near = _closest(X, X[held] if split.queries is None else Q, kept)
     answers = f"the {near.shape[1]:,} closest items"
     return Coded(database, queries, Relevance.neighbours(near), answers)
+
+
+def _demand_rest(n_rows: int, hold_out: int | None) -> None:
+    """Raise unless there are rows to search in beside those that are held out."""
+    if n_rows < 2:
+        raise ValueError("vectors must be two rows or more, to hold some of them out, got one.")
+    if hold_out is not None and hold_out >= n_rows:
+        raise ValueError(f"hold-out must be fewer than all {n_rows} rows, got {hold_out}.")
 
 
 def _encoded(hasher: Hasher, X: Any, name: str, shown: Bars) -> Codes:

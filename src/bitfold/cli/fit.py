@@ -5,19 +5,23 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bitfold.cli._inputs import FORMATS, demand_there
 from bitfold.cli._methods import Wanted
 
+if TYPE_CHECKING:
+    from bitfold.hashers import Hasher
+
 
 def fit(
     vectors: Annotated[Path, typer.Argument(help=f"Vectors, one a row: {FORMATS}.")],
     out: Annotated[Path, typer.Option(help="The model to write.")],
     bits: Annotated[
-        int | None, typer.Option(min=1, help="Length of the codes; left out, the method's own.")
+        int | None,
+        typer.Option(min=1, max=1024, help="Length of the codes; left out, the method's own."),
     ] = None,
     labels: Annotated[
         Path | None, typer.Option(help="Labels of the rows: .npy .npz .parquet .h5 .txt.")
@@ -38,9 +42,10 @@ def fit(
 
     Example: bitfold fit vectors.npy --bits 64 --out model.bitfold --set base__m=1000
     """
-    from bitfold.cli._files import demand_writable
+    from bitfold.cli._files import demand_apart, demand_writable
 
     demand_there(vectors, labels)
+    demand_apart(out, vectors, labels)
     demand_writable(out)
     about = _fit(vectors, labels, out, Wanted(method, bits, settings or [], seed))
     if as_json:
@@ -49,9 +54,12 @@ def fit(
         learned = f"{about['rows']:,} × {about['features']} vectors in {about['seconds']:.1f} s"
         size = f"{about['bytes']:,} bytes"
         typer.echo(f"{out}: {about['method']}, {about['bits']} bits, from {learned}, {size}.")
+        if "base_points" in about:
+            typer.echo(f"{about['base_points']:,} base points: {about['base_reason']}.")
 
 
 def _fit(vectors: Path, labels: Path | None, out: Path, wanted: Wanted) -> dict[str, Any]:
+    from bitfold.cli._files import writing
     from bitfold.cli._terminal import bars
 
     with bars() as shown:
@@ -65,7 +73,8 @@ def _fit(vectors: Path, labels: Path | None, out: Path, wanted: Wanted) -> dict[
         start = time.perf_counter()
         with shown.bar(type(hasher).__name__) as report:
             hasher.fit(X, y, progress=report)
-    hasher.save(out)
+    with writing(out):
+        hasher.save(out)
     return {
         "out": str(out),
         "method": type(hasher).__name__,
@@ -74,4 +83,12 @@ def _fit(vectors: Path, labels: Path | None, out: Path, wanted: Wanted) -> dict[
         "features": hasher.n_features_in_,
         "seconds": time.perf_counter() - start,
         "bytes": out.stat().st_size,
+        **base_of(hasher),
     }
+
+
+def base_of(hasher: Hasher) -> dict[str, Any]:
+    """Tell how many base points a method that has some took, and why."""
+    reason = getattr(hasher, "base_reason_", None)
+    points = getattr(hasher, "base_set_", ())
+    return {} if reason is None else {"base_points": len(points), "base_reason": reason}

@@ -18,7 +18,8 @@ def index(
     codes: Annotated[Path, typer.Argument(help="Codes that bitfold encode wrote.")],
     out: Annotated[Path, typer.Option(help="The index to make or replace, a folder.")],
     bits: Annotated[
-        int | None, typer.Option(min=1, help="Length of the codes; left out, all their bytes.")
+        int | None,
+        typer.Option(min=1, max=1024, help="Length of the codes; left out, all their bytes."),
     ] = None,
     ids: Annotated[
         Path | None, typer.Option(help="Ids of the codes, .npy; left out, 0, 1, 2, …")
@@ -50,8 +51,13 @@ def index(
 
 def read_codes(path: Path, bits: int | None = None) -> Codes:
     """Map a file of packed codes."""
-    from bitfold.cli._inputs import read_vectors
+    from bitfold.cli._inputs import demand_codes, read_vectors
     from bitfold.codes import Codes
 
     packed = read_vectors(path)
-    return Codes(packed, 8 * packed.shape[1] if bits is None else bits)
+    demand_codes(packed, path)
+    most = 8 * packed.shape[1]
+    if bits is not None and not most - 8 < bits <= most:
+        demand = f"{most - 7} to {most} for codes of {packed.shape[1]} bytes, as {path} holds"
+        raise ValueError(f"--bits must be {demand}, got {bits}.")
+    return Codes(packed, most if bits is None else bits)

@@ -27,11 +27,12 @@ def info(
     else:
         width = max(map(len, about))
         for name, value in about.items():
-            typer.echo(f"{name:{width}}  {_shown(value)}")
+            typer.echo(f"{name.replace('_', ' '):{width}}  {_shown(value)}")
 
 
 def _of_model(path: Path) -> dict[str, Any]:
     from bitfold import persistence
+    from bitfold.cli.fit import base_of
     from bitfold.hashers import load
 
     hasher = load(path)  # every byte of it is checked
@@ -42,13 +43,19 @@ def _of_model(path: Path) -> dict[str, Any]:
         "bits": hasher.n_bits_,
         "features": hasher.n_features_in_,
         "settings": stored.meta["params"],
+        **base_of(hasher),
         "learned": {
-            **stored.meta["learned"],
+            **_scalars(stored.meta["learned"]),
             **{name: list(array.shape) for name, array in sorted(stored.arrays.items())},
         },
         "bytes": path.stat().st_size,
         "written": _date(path),
     }
+
+
+def _scalars(learned: dict[str, Any]) -> dict[str, Any]:
+    """Leave out why there are so many base points, which has a line of its own."""
+    return {name: value for name, value in learned.items() if name != "base_reason_"}
 
 
 def _of_index(path: Path) -> dict[str, Any]:

@@ -37,12 +37,13 @@ def push(
 
     Example: bitfold push my.index postgresql://me@localhost/shop --table codes
     """
+    from bitfold.cli._inputs import demand_there, read_vectors
     from bitfold.cli._places import demand_table, shown
     from bitfold.cli._terminal import bars
-    from bitfold.datasets import read_vectors
     from bitfold.search import HammingIndex
 
     demand_table(target, table)
+    demand_there(index, vectors)
     source = HammingIndex.open(index)
     originals = None if vectors is None else read_vectors(vectors)
     with bars() as shown_bars, shown_bars.bar(f"push {index}") as report:
@@ -93,7 +94,7 @@ def _write_faiss(
     replace: bool,
     progress: Progress,
 ) -> None:
-    from bitfold.cli._files import demand_writable
+    from bitfold.cli._files import demand_writable, writing
     from bitfold.cli._places import demand_new
     from bitfold.stores import FaissStore, batches_of
 
@@ -103,7 +104,8 @@ def _write_faiss(
     demand_writable(path)
     store = FaissStore.create(source.n_bits, factory)
     store.load(batches_of(source), progress)
-    store.save(path)
+    with writing(path):
+        store.save(path)
 
 
 def _of(report: Progress, total: int) -> Progress:

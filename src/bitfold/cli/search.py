@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _QUERIES = 4096
 """Codes of queries that are read at a time."""
 
+_USUAL = 10
+"""Items that are found for each query where nothing else is asked for."""
+
 
 def search(
     index: Annotated[Path, typer.Argument(help="An index that bitfold index made.")],
@@ -30,7 +33,9 @@ def search(
     model: Annotated[
         Path | None, typer.Option(help="The model that made the codes of the index.")
     ] = None,
-    k: Annotated[int, typer.Option("-k", min=1, help="How many to find for each query.")] = 10,
+    k: Annotated[
+        int | None, typer.Option("-k", min=1, help="How many to find for each query, usually 10.")
+    ] = None,
     radius: Annotated[
         int | None, typer.Option(min=0, help="Find all within this Hamming distance instead.")
     ] = None,
@@ -51,12 +56,13 @@ def search(
 
     Example: bitfold search my.index --model model.bitfold queries.npy -k 10 --json
     """
-    if radius is not None and rerank is not None:
-        raise typer.BadParameter("rerank must go with -k, got --radius beside it.")
+    if radius is not None and (rerank is not None or k is not None):
+        beside = "-k" if rerank is None else "--rerank"
+        raise typer.BadParameter(f"--radius finds all within it, so {beside} must be left out.")
     if metric not in ("l2", "ip", "cosine"):
         raise typer.BadParameter(f"metric must be one of l2, ip, cosine, got {metric!r}.")
     demand_there(index, model, queries, rerank)
-    answers = _answers(index, model, queries, Plan(k, radius, rerank, candidates, metric))
+    answers = _answers(index, model, queries, Plan(k or _USUAL, radius, rerank, candidates, metric))
     for number, answer in enumerate(answers):
         if not (number or as_json):
             typer.echo("query\trank\tid\tdistance")
@@ -116,12 +122,17 @@ def _coded(
 ) -> Iterator[tuple[Codes, NDArray[Any]]]:
     """Yield codes of queries, with what they are of."""
     from bitfold._sources import opened
-    from bitfold.cli._inputs import open_vectors, rows_of
+    from bitfold.cli._inputs import demand_codes, open_vectors, rows_of
     from bitfold.codes import Codes
     from bitfold.hashers import load
 
     source = opened(open_vectors(queries))
     if model is None:
+        demand_codes(source, queries)
+        width = -(-index.n_bits // 8)
+        if source.shape[1] != width:
+            demand = f"codes of {width} bytes, as the index does"
+            raise ValueError(f"{queries} must hold {demand}, got {source.shape[1]} bytes.")
         for _, packed in rows_of(source).parts(_QUERIES):
             yield Codes(packed, index.n_bits), packed
         return

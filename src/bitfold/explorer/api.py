@@ -322,7 +322,7 @@ def _hits(
 ) -> list[answers.Hit]:
     # By exact distance an item can be found that the index of this model does not have.
     here = [int(item) for item in ids if int(item) in shown.coded]
-    codes = shown.coded.index.codes(np.array(here, np.int64))
+    codes = shown.coded.codes(np.array(here, np.int64))
     packed = dict(zip(here, codes.packed, strict=True))
     hamming = dict(zip(here, coded.distances(code, codes).tolist(), strict=True))
     return [

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bitfold import _checks
 from bitfold._kernels import hamming
@@ -53,17 +53,18 @@ class Coded:
     def open(cls, index_path: Path, model_path: Path, name: str) -> Coded:
         """Open an index and the model that made it."""
         index, hasher = HammingIndex.open(index_path), load(model_path)
-        if hasher.n_bits_ != index.n_bits:
+        # An index of codes from a file may know only their bytes: the last bits are then zero.
+        if index.n_bits not in (hasher.n_bits_, -(-hasher.n_bits_ // 8) * 8):
             demand = f"of {index.n_bits} bits, as {index_path} holds"
             _checks.refuse("codes", str(model_path), demand, f"{hasher.n_bits_} bits")
         if not len(index):
             raise ValueError(f"{index_path} must hold codes to look at, got an empty index.")
-        return cls(name, hasher, index, _joined(index._segments))
+        return cls(name, hasher, index, _grouped(index))
 
     @property
     def n_bits(self) -> int:
         """Length of the codes."""
-        return self.index.n_bits
+        return self.hasher.n_bits_
 
     @cached_property
     def ids(self) -> Ids:
@@ -93,13 +94,17 @@ class Coded:
         packed = words.view(np.uint8)[:, : -(-self.n_bits // 8)]
         return np.unpackbits(packed, axis=1, count=self.n_bits)
 
+    def codes(self, ids: ArrayLike) -> Codes:
+        """Return the codes of some items."""
+        return Codes(self.index.codes(ids).packed, self.n_bits)
+
     def encode(self, vector: NDArray[Any]) -> Codes:
         """Return the code of a vector."""
         return self.hasher.encode(vector[None])
 
     def agreement(self, item: int, vector: NDArray[Any]) -> float:
         """Return the share of the bits of an item's code that a vector's code has too."""
-        known, came = self.index.codes([item]).unpack(), self.encode(vector).unpack()
+        known, came = self.codes([item]).unpack(), self.encode(vector).unpack()
         return float(np.mean(known == came))
 
     def nearest(self, code: Codes, k: int, but: int | None = None) -> Hits:
@@ -108,7 +113,8 @@ class Coded:
         wanted = min(k, n_left)
         if not wanted:
             return Hits(np.empty((1, 0), np.int64), np.empty((1, 0), np.int32))
-        found = self.index.search(code, min(wanted + (but is not None), len(self.index)))
+        padded = Codes(code.packed, self.index.n_bits)
+        found = self.index.search(padded, min(wanted + (but is not None), len(self.index)))
         kept = np.flatnonzero(found.ids[0] != but)[:wanted]
         return Hits(found.ids[:, kept], found.distances[:, kept])
 
@@ -151,8 +157,7 @@ def distances(code: Codes, others: Codes) -> NDArray[np.int64]:
     return total
 
 
-def _joined(segments: list[Segment]) -> Segment:
-    """Return all codes as one segment without removed items; mapped as it is where it is that."""
-    if len(segments) == 1 and not segments[0].n_dead:
-        return segments[0]
-    return Segment.merge(segments)
+def _grouped(index: HammingIndex) -> Segment:
+    """Return all codes as one segment, equal ones once."""
+    ids, codes = zip(*index.batches(), strict=True)
+    return Segment.build(Codes.concatenate(codes).words(), np.concatenate(ids))

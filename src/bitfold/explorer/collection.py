@@ -81,7 +81,7 @@ class Collection:
     def code(self, query: Query, shown: Shown) -> Codes:
         """Return a query's code: from the index for an item of it, made by the model otherwise."""
         if query.item is not None and query.item in shown.coded:
-            return shown.coded.index.codes([query.item])
+            return shown.coded.codes([query.item])
         if query.vector is None:
             raise Unknown(f"The index of {shown.coded.name} has no item {query.item}.")
         return shown.coded.encode(query.vector)

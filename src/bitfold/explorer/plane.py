@@ -109,7 +109,7 @@ def chart(coded: Coded, items: Items, n_sample: int, seed: int, on_step: OnStep)
     """
     drawn = np.random.default_rng(seed).permutation(len(coded.ids))[:n_sample]
     ids = np.sort(coded.ids[drawn])
-    codes = coded.index.codes(ids)
+    codes = coded.codes(ids)
     fits = items.vectors is not None and items.vectors.shape[1] == coded.hasher.n_features_in_
     vectors = np.asarray(items.vectors[ids]) if fits and items.vectors is not None else None
     if vectors is not None:

@@ -169,7 +169,7 @@ def _precision(coded: Coded, items: Items) -> Precision | None:
 
 
 def _share_alike(coded: Coded, items: Items, item: int) -> float:
-    found = coded.nearest(coded.index.codes([item]), NEIGHBOURS, but=item).ids[0]
+    found = coded.nearest(coded.codes([item]), NEIGHBOURS, but=item).ids[0]
     return float(np.mean(items.labels_of(found) == items.labels_of(np.array([item]))))
 
 

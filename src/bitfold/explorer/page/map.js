@@ -4,6 +4,7 @@ import { colourOf } from "./colours.js";
 import { h } from "./dom.js";
 
 const PICTURES_BELOW = 140; // points in view, from which on they are drawn as pictures
+const RINGS = 800; // base points in view, from which on they are drawn fainter
 const REACH = 14; // pixels within which a point is meant
 
 export class PlaneMap {
@@ -270,9 +271,9 @@ export class PlaneMap {
     if (pointed >= 0) this.ring(context, ...this.toScreen(pointed), drawn ? 22 : size + 6, ink, 2);
   }
 
-  inView() {
+  inView(first = 0, end = this.n) {
     const seen = [];
-    for (let i = 0; i < this.n; i++) {
+    for (let i = first; i < end; i++) {
       const [x, y] = this.toScreen(i);
       if (x > -20 && y > -20 && x < this.width + 20 && y < this.height + 20) seen.push(i);
     }
@@ -322,11 +323,12 @@ export class PlaneMap {
   }
 
   paintBase(context, size, ink) {
-    for (let i = this.n; i < this.x.length; i++) {
-      const [x, y] = this.toScreen(i);
-      if (x < 0 || y < 0 || x > this.width || y > this.height) continue;
-      context.globalAlpha = this.shows(i) ? 0.45 : 0.08;
-      this.ring(context, x, y, size, ink, 1);
+    const seen = this.inView(this.n, this.x.length);
+    // Thousands of rings would hide the items; zoomed in there are fewer, and they stand out again.
+    const strength = 0.45 * Math.min(1, Math.max(0.2, RINGS / seen.length));
+    for (const i of seen) {
+      context.globalAlpha = this.shows(i) ? strength : Math.min(0.08, strength);
+      this.ring(context, ...this.toScreen(i), size, ink, 1);
     }
   }
 

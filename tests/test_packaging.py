@@ -1,0 +1,227 @@
+"""What users install: the wheel and the sdist in clean environments, and the lowest versions.
+
+What takes minutes or the network is marked, and run by ``make package`` and ``make lowest``.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import tomllib
+import venv
+import zipfile
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+import bitfold
+
+ROOT = Path(__file__).parents[1]
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def declared(*extras: str) -> list[Requirement]:
+    """All requirements of the package and of some extras, but for itself."""
+    lists = [PROJECT["dependencies"], *(PROJECT["optional-dependencies"][name] for name in extras)]
+    found = [Requirement(text) for texts in lists for text in texts]
+    return [each for each in found if each.name != PROJECT["name"]]
+
+
+def test_every_requirement_has_a_floor() -> None:
+    for each in declared(*PROJECT["optional-dependencies"]):
+        assert [clause.operator for clause in each.specifier] == [">="], str(each)
+
+
+def test_the_pythons_it_names_begin_with_the_lowest() -> None:
+    named = [name.rpartition(" ")[2] for name in PROJECT["classifiers"] if " :: 3." in name]
+    assert named == ["3.11", "3.12", "3.13"]
+    assert PROJECT["requires-python"] == f">={named[0]}"
+
+
+def test_the_extra_for_developers_brings_every_other() -> None:
+    (own,) = [
+        Requirement(text)
+        for text in PROJECT["optional-dependencies"]["dev"]
+        if Requirement(text).name == PROJECT["name"]
+    ]
+    # faiss is a dependency as well.
+    assert own.extras == set(PROJECT["optional-dependencies"]) - {"dev", "faiss"}
+
+
+@pytest.mark.lowest
+def test_what_is_installed_are_the_floors() -> None:
+    """A floor that another package lifts is never tested: it must be raised to what that needs."""
+    for each in declared(*PROJECT["optional-dependencies"]):
+        (floor,) = each.specifier
+        installed = Version(metadata.version(each.name))
+        assert Version(installed.base_version) == Version(floor.version), str(each)
+
+
+# The files that are built
+
+
+@pytest.fixture(scope="session")
+def wheel() -> Path:
+    (path,) = (ROOT / "dist").glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="session")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sdist, unpacked."""
+    folder = tmp_path_factory.mktemp("sdist")
+    (path,) = (ROOT / "dist").glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        archive.extractall(folder, filter="data")
+    (unpacked,) = folder.iterdir()
+    return unpacked
+
+
+def files(folder: Path) -> Iterator[str]:
+    for path in folder.rglob("*"):
+        if path.is_file():
+            yield path.relative_to(folder).as_posix()
+
+
+# What a package is made of; a stray file of any other kind would be shipped to every user.
+KINDS = {".py", ".typed", ".html", ".js", ".css", ".svg"}
+
+
+@pytest.mark.package
+def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path, sdist: Path) -> None:
+    names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    assert {Path(name).suffix for name in names} == KINDS
+    assert names == {f"bitfold/{name}" for name in files(ROOT / "src/bitfold") if kept(name)}
+    assert names == {f"bitfold/{name}" for name in files(sdist / "src/bitfold")}
+    pages = {f"bitfold/explorer/page/{name}" for name in ("index.html", "app.js", "style.css")}
+    assert {"bitfold/py.typed", "bitfold/cli/page.html", *pages} <= names
+
+
+def kept(name: str) -> bool:
+    return "__pycache__" not in name
+
+
+@pytest.mark.package
+def test_the_wheel_says_what_it_is(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    (about,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+    lines = archive.read(about).decode().splitlines()
+    assert {f"Version: {bitfold.__version__}", "Requires-Python: >=3.11"} <= set(lines)
+    assert {"License-Expression: Apache-2.0", "Classifier: Typing :: Typed"} <= set(lines)
+    folder = about.removesuffix("METADATA")
+    assert f"{folder}licenses/LICENSE" in archive.namelist()
+
+
+@pytest.mark.package
+def test_the_tests_of_the_sdist_run_from_it(sdist: Path) -> None:
+    """All are found, and some of each kind run: of code, of documents and of files beside them."""
+    environment = {**os.environ, "PYTHONPATH": str(sdist / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    pytest_in = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+
+    def run(*arguments: str) -> str:
+        return subprocess.run(
+            [*pytest_in, *arguments], cwd=sdist, env=environment, text=True, check=True,
+            capture_output=True,
+        ).stdout  # fmt: skip
+
+    assert set(here_and_there(run("--collect-only"))) == set(here_and_there(collected_here()))
+    run("tests/test_codes.py", "tests/test_imports.py", "tests/test_public_names.py", "README.md")
+
+
+def collected_here() -> str:
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-p", "no:cacheprovider"]
+    return subprocess.run(command, cwd=ROOT, text=True, check=True, capture_output=True).stdout
+
+
+def here_and_there(listing: str) -> Iterator[str]:
+    """Take the names of tests out of what pytest lists."""
+    return (line for line in listing.splitlines() if "::" in line)
+
+
+# Installed
+
+
+FROM_OUTSIDE = """
+import sys
+from importlib import metadata
+from importlib.resources import files
+
+import numpy as np
+
+import bitfold as bf
+
+X = np.random.default_rng(0).standard_normal((300, 16)).astype(np.float32)
+hasher = bf.IMH(16, base=bf.KMeansBase(30), random_state=0).fit(X)
+index = bf.HammingIndex(16)
+index.add(hasher.encode(X))
+hasher.save("m.bitfold")
+index.save("my.index")
+codes = bf.load("m.bitfold").encode(X)
+assert codes == hasher.encode(X)
+with bf.HammingIndex.open("my.index") as again:
+    hits = again.search(codes[:3], k=5)
+assert (hits.ids == index.search(codes[:3], k=5).ids).all()
+assert files("bitfold").joinpath("py.typed").is_file()
+print(bf.__file__)
+print(*sorted({each.name for each in metadata.distributions()}))
+"""
+
+
+@pytest.fixture(scope="session", params=["whl", "tar.gz"])
+def clean(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new environment with nothing but what was built and what that needs."""
+    folder = tmp_path_factory.mktemp("clean")
+    venv.create(folder, with_pip=True)
+    (path,) = (ROOT / "dist").glob(f"*.{request.param}")
+    quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([folder / "bin/python", *quiet, path], check=True)
+    return folder / "bin"
+
+
+def outside(folder: Path, *command: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run a command in another folder, with nothing of this environment."""
+    environment = {key: value for key, value in os.environ.items() if "PYTHON" not in key}
+    return subprocess.run(command, cwd=folder, env=environment, text=True, capture_output=True)
+
+
+@pytest.mark.package
+def test_installed_without_extras(clean: Path, tmp_path: Path) -> None:
+    done = outside(tmp_path, clean / "bitfold", "--version")
+    assert (done.stdout, done.stderr) == (f"bitfold {bitfold.__version__}\n", "")
+    done = outside(tmp_path, clean / "python", "-W", "error", "-c", FROM_OUTSIDE)
+    assert done.returncode == 0, done.stderr
+    where, distributions = done.stdout.splitlines()
+    assert Path(where).is_relative_to(clean.parent)
+    extras = {name for name in PROJECT["optional-dependencies"] if name not in ("dev", "faiss")}
+    needed = {each.name for each in declared()}
+    only_in_extras = {canonicalize_name(each.name) for each in declared(*extras)} - needed
+    assert only_in_extras & set(map(canonicalize_name, distributions.split())) == set()
+    done = outside(tmp_path, clean / "bitfold", "demo", "--out", "demo.html")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "demo.html").stat().st_size > 10_000
+
+
+@pytest.mark.package
+def test_what_needs_an_extra_says_so(clean: Path, tmp_path: Path) -> None:
+    outside(tmp_path, clean / "python", "-c", FROM_OUTSIDE)
+    (tmp_path / "x.parquet").write_bytes(b"PAR1")
+    (tmp_path / "x.h5").write_bytes(b"HDF")
+    for arguments, extra in {
+        ("explore", "my.index", "--model", "m.bitfold"): "explorer",
+        ("fit", "x.parquet", "--out", "n"): "parquet",
+        ("fit", "x.h5", "--out", "n"): "hdf5",
+        ("push", "my.index", "lance", "--table", "t"): "lancedb",
+        ("push", "my.index", "postgresql://localhost/x", "--table", "t"): "postgres",
+    }.items():
+        done = outside(tmp_path, clean / "bitfold", *arguments)
+        assert done.returncode == 1, arguments
+        assert f'pip install "bitfold[{extra}]"' in done.stderr
+        assert done.stderr.count("\n") == 1
