@@ -27,12 +27,15 @@ demo: $(STAMP)
 	mkdir -p out
 	$(BIN)/bitfold demo --out out/demo.html
 
-# Pure computation runs on two cores side by side; what looks at time, memory or processes by itself.
+# Pure computation is dealt out test by test; files with servers and processes of their own go one to
+# a core; what brings several processes or looks at the time runs with nothing beside it.
 PURE := tests/contract tests/embedding tests/hashers tests/kernels tests/metrics
+ALONE := tests/distributed tests/explorer tests/cli/test_main.py tests/search/test_files.py
 
 test: lint
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(PURE)
-	$(BIN)/python -m pytest $(PURE:%=--ignore=%)
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(PURE:%=--ignore=%) $(ALONE:%=--ignore=%)
+	$(BIN)/python -m pytest $(ALONE)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -96,7 +96,7 @@ def test_an_index_that_knows_only_the_bytes_of_its_codes(tmp_path: Path) -> None
         )
         assert np.array_equal(found.ids, wanted.ids)
         counts = [each.spread(each.query(key), each.model(0)).within for each in (there, right)]
-        assert np.array_equal(*counts)
+        assert np.array_equal(counts[0], counts[1])
 
 
 def test_a_model_of_other_codes_is_refused(tmp_path: Path) -> None:
