@@ -2,8 +2,8 @@
 
 The first lines of some thousand docstrings become 256 numbers each by a sentence model that comes
 with its package (``pip install wordllama``), and these become 128 bits: 16 bytes a sentence
-instead of 1,024. It is a small model that goes by words: the second question, which avoids the word,
-finds nothing about compression. Any other is a change of one line, see ``embed``.
+instead of 1,024. It is a small model that goes by words: the second question, which avoids the
+word, finds nothing about compression. Any other is a change of one line, see ``embed``.
 """
 
 import importlib
