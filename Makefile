@@ -56,7 +56,8 @@ lowest: $(STAMP)
 	$(BIN)/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct --editable '.[dev]'
 	$(LOWEST) -m pytest -m lowest tests/test_packaging.py
 	$(LOWEST) -m pytest -n 2 --dist worksteal $(PURE)
-	$(LOWEST) -m pytest tests/search tests/datasets tests/test_*.py
+	$(LOWEST) -m pytest tests/search tests/datasets tests/cli/test_pipeline.py tests/explorer/test_api.py \
+	  tests/test_persistence.py tests/test_sources.py tests/test_streaming.py
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks

@@ -110,9 +110,9 @@ MINIMISERS: dict[str, Any] = {
 def test_many_points_get_nearly_as_low_as_by_all_pairs(
     method: str, monkeypatch: MonkeyPatch
 ) -> None:
-    base, _ = make_blobs(1600, 20, centers=80, random_state=0)
+    base, _ = make_blobs(1200, 20, centers=60, random_state=0)
     P = perplexity_affinities(base.astype(np.float32), 5.0)
-    minimise, schedule = MINIMISERS[method], descent.Schedule(300)
+    minimise, schedule = MINIMISERS[method], descent.Schedule(200)
     exact = minimise(P, 16, np.random.default_rng(0), schedule)
     monkeypatch.setattr(nearby, "MANY", 1000)
     found = minimise(P, 16, np.random.default_rng(0), schedule)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import bitfold as bf
+from bitfold.embedding import TSNE
+from bitfold.explorer import plane
 from bitfold.explorer.coded import Coded
 from bitfold.explorer.collection import Collection, prepare
 from bitfold.explorer.items import Items, Labels
@@ -95,6 +98,7 @@ def test_an_index_that_knows_only_the_bytes_of_its_codes(tmp_path: Path) -> None
             each.nearest(each.query(key), each.model(0), 10) for each in (there, right)
         )
         assert np.array_equal(found.ids, wanted.ids)
+        assert there.code(there.query(key), there.model(0)).n_bits == 12
         counts = [each.spread(each.query(key), each.model(0)).within for each in (there, right)]
         assert np.array_equal(counts[0], counts[1])
 
@@ -186,6 +190,26 @@ def test_a_map_is_kept_and_a_damaged_one_made_anew(
     # Where the cache cannot be, there is a map all the same.
     monkeypatch.setenv("BITFOLD_CACHE", str(kept))
     np.testing.assert_array_equal(points(), first)
+
+
+def test_of_many_points_some_are_placed_and_carry_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    group = np.repeat(np.arange(3), 60)
+    points = (10 * np.eye(3, 6)[group] + rng.normal(size=(180, 6))).astype(np.float32)
+    placed: list[int] = []
+
+    class Counted(TSNE):
+        def embed(self, base: Any, n_components: int, **options: Any) -> Any:
+            placed.append(len(base))
+            return super().embed(base, n_components, **options)
+
+    monkeypatch.setattr(plane, "TSNE", Counted)
+    monkeypatch.setattr(plane, "ANCHORS", 45)
+    positions = plane._embedded(points, lambda done, total: None)
+    assert placed == [45]
+    centres = np.stack([positions[group == i].mean(axis=0) for i in range(3)])
+    nearest = np.linalg.norm(positions[:, None] - centres, axis=2).argmin(axis=1)
+    assert (nearest == group).all()
 
 
 def test_items_stand_near_the_base_points_that_carry_them(tmp_path: Path) -> None:

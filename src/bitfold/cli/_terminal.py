@@ -97,6 +97,7 @@ class Bars:
 @contextmanager
 def bars() -> Iterator[Bars]:
     """Show bars on the terminal while the block runs; they vanish at its end."""
+    seen = sys.stdout.isatty() and sys.stderr.isatty()
     progress = Progress(
         SpinnerColumn(finished_text="✓"),
         TextColumn("{task.description}"),
@@ -105,9 +106,10 @@ def bars() -> Iterator[Bars]:
         _Rate(),
         TimeElapsedColumn(),
         _TimeLeft(compact=True),
-        console=Console(stderr=True),
+        # Some versions end even what is disabled with an empty line.
+        console=Console(stderr=True, quiet=not seen),
         transient=True,
-        disable=not (sys.stdout.isatty() and sys.stderr.isatty()),
+        disable=not seen,
     )
     with progress:
         yield Bars(progress)

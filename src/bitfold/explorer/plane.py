@@ -30,7 +30,10 @@ PERPLEXITY = 15.0
 """Neighbours of a base point in the plane: more than in the code, for clusters the eye can tell."""
 
 ANCHORS = 1000
-"""Items that stand for a base set where the model has none."""
+"""Points that t-SNE places; in the plane more of them fall apart into fragments.
+
+They are base points of the model, or items where it has none; they carry all others.
+"""
 
 CARRIERS = 5
 """Anchors that carry an item where the model does not say how many."""
@@ -41,7 +44,7 @@ VOTERS = 9
 _FEWEST = 8
 """Points below which there is nothing to embed."""
 
-_VERSION = 1
+_VERSION = 2
 """Rises when the same points give another map, so that kept maps are made anew."""
 
 
@@ -176,6 +179,11 @@ def _embedded(points: FloatArray, on_step: OnStep) -> FloatArray:
     if n < _FEWEST:
         angles = 2 * np.pi * np.arange(n) / n
         return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+    if n > ANCHORS:
+        some = np.sort(np.random.default_rng(0).permutation(n)[:ANCHORS])
+        placed = _embedded(points[some], on_step)
+        anchors = BaseSet(np.ascontiguousarray(points[some]), CARRIERS)
+        return anchors.induce(points, placed, learn_bandwidth(anchors.neighbours(points)))
     method = TSNE(perplexity=min(PERPLEXITY, n / 4))
     return np.ascontiguousarray(method.embed(points, 2, rng=0, on_step=on_step), np.float32)
 

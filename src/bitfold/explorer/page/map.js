@@ -325,7 +325,7 @@ export class PlaneMap {
   paintBase(context, size, ink) {
     const seen = this.inView(this.n, this.x.length);
     // Thousands of rings would hide the items; zoomed in there are fewer, and they stand out again.
-    const strength = 0.45 * Math.min(1, Math.max(0.2, RINGS / seen.length));
+    const strength = 0.45 * Math.min(1, Math.max(0.1, RINGS / seen.length));
     for (const i of seen) {
       context.globalAlpha = this.shows(i) ? strength : Math.min(0.08, strength);
       this.ring(context, ...this.toScreen(i), size, ink, 1);
