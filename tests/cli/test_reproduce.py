@@ -86,6 +86,10 @@ def test_the_list_has_every_artefact_and_its_time(reproduce: Run) -> None:
     assert _runs(rows["all"]) > _runs(rows["fig-mnist"]) == 540
     fewer = reproduce("--list", "--repeats", "3").stdout
     assert _runs(next(line for line in fewer.splitlines() if "fig-mnist" in line)) == 162
+    told = {each["name"]: each for each in json.loads(reproduce("--list", "--json").stdout)}
+    assert list(told) == [*ARTEFACTS, "all"]
+    assert told["fig-mnist"]["runs"] == 540
+    assert told["all"]["seconds"] > told["fig-mnist"]["seconds"] > 0
 
 
 def _runs(row: str) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -35,6 +37,7 @@ def reproduce(
     out: Annotated[Path, typer.Option(help="Folder of the records and the report.")] = Path(
         "report"
     ),
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:
     """Run what is missing of the paper's tables and figures, and write the report.
 
@@ -46,13 +49,20 @@ def reproduce(
 
     protocol = Protocol(repeats, queries, quick)
     if show_list or not names:
-        _list(protocol, out)
+        listed = _list(protocol, out)
+        if as_json:
+            typer.echo(json.dumps([asdict(each) for each in listed]))
+        else:
+            _show(listed)
         return
     chosen = _chosen(names)
     _demand_extra()
     problems = _run(chosen, protocol, out)
     path = _report(out, protocol, chosen, _command(names, protocol))
-    typer.echo(f"Report written to {path}")
+    if as_json:
+        typer.echo(json.dumps({"report": str(path), "artefacts": [a.name for a in chosen]}))
+    else:
+        typer.echo(f"Report written to {path}")
     if problems:
         raise FileNotFoundError(" ".join(problems))
 
@@ -102,34 +112,52 @@ def _cases(artefact: Artefact, protocol: Protocol) -> list[Case]:
     return found or [case for case in cases if case.data != "sift_photos"]
 
 
-def _list(protocol: Protocol, out: Path) -> None:
-    from rich.table import Table
+@dataclass(frozen=True)
+class Listed:
+    """An artefact: how many runs it has, how many are missing, and the seconds they may take."""
 
-    from bitfold.cli._runs import in_words
-    from bitfold.cli._terminal import output
+    name: str
+    place: str
+    title: str
+    runs: int
+    to_do: int
+    seconds: float
+
+
+def _list(protocol: Protocol, out: Path) -> list[Listed]:
+    """All artefacts, and all of them together: what they share is run once."""
     from bitfold.experiments.artefacts import ARTEFACTS
     from bitfold.experiments.estimates import from_records
 
     known = _records(out, protocol.quick)
     estimate = from_records(known)
+
+    def listed(name: str, place: str, title: str, cases: list[Case]) -> Listed:
+        missing = [case for case in cases if case not in known]
+        return Listed(name, place, title, len(cases), len(missing), sum(map(estimate, missing)))
+
+    of = {name: _cases(artefact, protocol) for name, artefact in ARTEFACTS.items()}
+    every = list(dict.fromkeys(case for cases in of.values() for case in cases))
+    return [
+        *(listed(a.name, a.place, a.title, of[name]) for name, a in ARTEFACTS.items()),
+        listed("all", "", "What is shared runs once", every),
+    ]
+
+
+def _show(listed: list[Listed]) -> None:
+    from rich.table import Table
+
+    from bitfold.cli._runs import in_words
+    from bitfold.cli._terminal import output
+
     table = Table("name", "in the paper", "content")
     for head in ("runs", "to do", "time"):
         table.add_column(head, justify="right")
-    every: dict[Case, bool] = {}
-    for artefact in ARTEFACTS.values():
-        cases = _cases(artefact, protocol)
-        missing = [case for case in cases if case not in known]
-        every |= {case: case in known for case in cases}
-        time = in_words(sum(map(estimate, missing))) if missing else "done"
-        table.add_row(
-            artefact.name, artefact.place, artefact.title, f"{len(cases):,}", f"{len(missing):,}",
-            time,
-        )  # fmt: skip
-    # What artefacts share is run once.
-    left = [case for case, is_known in every.items() if not is_known]
-    time = in_words(sum(map(estimate, left))) if left else "done"
-    table.add_section()
-    table.add_row("all", "", "What is shared runs once", f"{len(every):,}", f"{len(left):,}", time)
+    for each in listed:
+        if each.name == "all":
+            table.add_section()
+        time = in_words(each.seconds) if each.to_do else "done"
+        table.add_row(each.name, each.place, each.title, f"{each.runs:,}", f"{each.to_do:,}", time)
     output().print(table)
 
 
