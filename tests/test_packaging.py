@@ -59,10 +59,10 @@ def test_the_extra_for_developers_brings_every_other() -> None:
 @pytest.mark.lowest
 def test_what_is_installed_are_the_floors() -> None:
     """A floor that another package lifts is never tested: it must be raised to what that needs."""
-    for each in declared(*PROJECT["optional-dependencies"]):
+    for each in declared(*(set(PROJECT["optional-dependencies"]) - {"docs"})):
         (floor,) = each.specifier
-        installed = Version(metadata.version(each.name))
-        assert Version(installed.base_version) == Version(floor.version), str(each)
+        installed, lowest = Version(metadata.version(each.name)), Version(floor.version)
+        assert Version(installed.base_version) == Version(lowest.base_version), str(each)
 
 
 # The files that are built
