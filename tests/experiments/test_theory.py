@@ -11,6 +11,7 @@ from matplotlib.collections import LineCollection
 from PIL import Image
 
 from bitfold.experiments import theory
+from bitfold.experiments.theory import plane
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted((DOCS / "theory").glob("*.md"))
@@ -46,7 +47,7 @@ def test_every_picture_is_drawn(name: str, tmp_path: Path) -> None:
 
 
 def test_counted_links_jump_less() -> None:
-    by_distance, counted = theory.affinity_graph().axes
+    by_distance, counted = plane.affinity_graph().axes
     shares = []
     for axes in (by_distance, counted):
         (links,) = (part for part in axes.collections if isinstance(part, LineCollection))
@@ -59,5 +60,5 @@ def test_counted_links_jump_less() -> None:
 
 
 def test_the_error_of_the_prototype_stays_below_its_bound() -> None:
-    bound, error = theory.base_set().axes[3].lines
+    bound, error = plane.base_set().axes[3].lines
     assert (np.asarray(error.get_ydata()) < np.asarray(bound.get_ydata())).all()

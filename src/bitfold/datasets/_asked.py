@@ -16,9 +16,13 @@ from bitfold.datasets._errors import DamagedData, read_as
 
 WRONG = (
     *(ValueError, TypeError, KeyError, OSError, EOFError, OverflowError, MemoryError),
-    *(SyntaxError, TokenError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError),
+    *(SyntaxError, TokenError, zipfile.BadZipFile, zlib.error, RuntimeError),
 )
-"""What readers raise when a file is not what its name says."""
+"""What readers raise when a file is not what its name says.
+
+A header of numpy's is parsed as Python; of an archive that is encrypted or compressed in an unknown
+way ``zipfile`` raises a RuntimeError, or a kind of it.
+"""
 
 Reading = Callable[[], AbstractContextManager[None]]
 """Makes what turns the errors of a reader into one sentence about the file."""
