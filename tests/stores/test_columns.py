@@ -169,7 +169,7 @@ def test_candidates_do_not_vanish_before_they_are_measured(
     if kind == "postgres":
         other: Any = PgvectorStore.open(request.getfixturevalue("server"), filled._table)
     else:
-        other = LanceStore.open(Path(filled._table.uri).parent, filled._table.name)
+        other = LanceStore.open(Path(filled._table.engine.uri).parent, filled._table.engine.name)
     with other:
         found = filled.search(CODES[:1], 5, rerank=Meddling(other))
     assert found.ids.shape == (1, 5)

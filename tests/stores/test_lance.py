@@ -16,6 +16,7 @@ import pytest
 
 import bitfold as bf
 from bitfold.stores import Batch, LanceStore, MissingStore, Originals, StoreError
+from bitfold.stores._lance_table import Table
 
 CODES = bf.Codes(np.random.default_rng(0).integers(0, 256, (300, 8), np.uint8), 64)
 
@@ -112,7 +113,7 @@ def test_ids_go_on_after_a_crash_before_they_were_noted(
     store: LanceStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(LanceStore, "_keep", lambda *_: None)  # as if killed just before
+        patch.setattr(Table, "keep", lambda *_: None)  # as if killed just before
         store.add(CODES[:5])
         store.add(CODES[:1], ids=[1000])
     with pytest.raises(ValueError, match="new and all different, got 1000"):
@@ -153,7 +154,7 @@ def test_a_table_made_by_another_program(tmp_path: Path) -> None:
     assert sorted(found.ids[0].tolist()) == [12, 13]
     store.add(CODES[:1], columns={"size": [7]})
     assert store.columns([14]) == {"size": [7]}
-    store._table.add(pa.Table.from_pylist([{"key": 50}], schema=names))  # no code: not there
+    store._table.engine.add(pa.Table.from_pylist([{"key": 50}], schema=names))  # no code: not there
     assert len(store.search(CODES[:1], 5).ids[0]) == len(store.within(CODES[:1], 64).ids) == 5
     with pytest.raises(ValueError, match="at most the 5 codes of the store, got 6"):
         store.search(CODES[:1], 6)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import reduce
 from itertools import chain
-from operator import and_, eq, ge, gt, le, lt, ne, or_
+from operator import and_, or_
 from os import fspath
 from pathlib import Path
 from typing import Any, Self
@@ -33,6 +33,7 @@ from bitfold.stores._lance_connect import (
     written,
 )
 from bitfold.stores._lance_rows import Layout, Rows
+from bitfold.stores._lance_table import Table, condition
 from bitfold.stores.columns import CODE, ID, VECTOR
 from bitfold.stores.contract import (
     Batch,
@@ -44,15 +45,6 @@ from bitfold.stores.contract import (
     refuse,
 )
 from bitfold.stores.filters import Condition
-
-_NEXT, _AT = b"bitfold.next_id", b"bitfold.next_id_at"
-"""Kept with the id column: the next id, and the version of the table it was right for."""
-
-_BATCH_ROWS = 1 << 18
-_IDS_AT_ONCE = 1 << 14
-"""Ids looked for by one filter."""
-
-_COMPARE = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 
 
 class LanceStore(Store):
@@ -80,8 +72,8 @@ class LanceStore(Store):
     n_probes: int | None = None
 
     def __init__(self, table: Any, id_column: str, code_column: str, vector_column: str) -> None:
-        self._table = table
         self._layout = Layout.of(table.schema, id_column, code_column, vector_column)
+        self._table = Table(table, id_column)
         self.n_bits = self._layout.n_bits
         self._id, self._code = id_column, code_column
 
@@ -138,7 +130,7 @@ class LanceStore(Store):
         with written(rows, schema, rows) as reader, clear(what):
             made = base.create_table(table, reader, schema=schema, mode=mode)
         store = cls(made, ID, CODE, VECTOR)
-        store._keep(numbering.next_id)
+        store._table.keep(numbering.next_id)
         return store
 
     @classmethod
@@ -188,14 +180,15 @@ class LanceStore(Store):
         progress
             Called with (stage, done, total) after each.
         """
-        numbering = numbers.Numbering("LanceStore", self._next_id())
-        rows = Rows(self._layout, numbering, self._present, batches, progress)
+        numbering = numbers.Numbering("LanceStore", self._table.next_id())
+        rows = Rows(self._layout, numbering, self._table.present, batches, progress)
         first = next(rows, None)
         if first is None:
             return
-        with written(chain([first], rows), self._layout.schema, rows) as reader, self._working():
-            self._table.add(reader)
-        self._keep(numbering.next_id)
+        table = self._table
+        with written(chain([first], rows), self._layout.schema, rows) as reader, table.working():
+            table.engine.add(reader)
+        table.keep(numbering.next_id)
 
     def delete(self, ids: ArrayLike) -> None:
         """Delete codes by id, as one version of the table.
@@ -208,16 +201,16 @@ class LanceStore(Store):
         gone = np.unique(numbers.integers(ids, "LanceStore"))
         if not len(gone):
             return
-        self._known(gone, np.isin(gone, self._present(gone)))
-        next_id = self._next_id()
-        with self._working():
-            self._table.delete(self._is_in(gone))
-        self._keep(next_id)
+        self._known(gone, np.isin(gone, self._table.present(gone)))
+        next_id = self._table.next_id()
+        with self._table.working():
+            self._table.engine.delete(self._table.is_in(gone))
+        self._table.keep(next_id)
 
     def count(self) -> int:
         """How many codes there are."""
-        with self._working():
-            return int(self._table.count_rows())
+        with self._table.working():
+            return int(self._table.engine.count_rows())
 
     def codes(self, ids: ArrayLike) -> Codes:
         """Return the codes of some ids, in their order.
@@ -274,15 +267,15 @@ class LanceStore(Store):
             refuse(self, "the store to index", "with codes in it", "an empty one")
         lists = max(1, math.isqrt(count)) if n_lists is None else n_lists
         _checks.integer(lists, "n_lists", "build_index", low=1, high=count)
-        next_id = self._next_id()
-        with self._working():
+        next_id = self._table.next_id()
+        with self._table.working():
             made = IvfFlat(distance_type="hamming", num_partitions=lists)
-            self._table.create_index(self._code, config=made)
-            self._table.create_index(self._id, config=BTree())
-        self._keep(next_id)
+            self._table.engine.create_index(self._code, config=made)
+            self._table.engine.create_index(self._id, config=BTree())
+        self._table.keep(next_id)
 
     def __repr__(self) -> str:
-        return f"LanceStore({self.count()} x {self.n_bits} bits, {self._table.name!r})"
+        return f"LanceStore({self.count()} x {self.n_bits} bits, {self._table.engine.name!r})"
 
     def _exact(self, codes: Codes, k: int, where: Any) -> Hits:
         return _scan.nearest(self._parts(where), codes, k)
@@ -295,7 +288,7 @@ class LanceStore(Store):
 
         if self.n_probes is not None:
             _checks.integer(self.n_probes, "n_probes", "LanceStore", low=1)
-        with self._working():
+        with self._table.working():
             found = [self._ask(code, k, where) for code in codes.packed]
         if not found:
             return Near(np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0, np.int32))
@@ -305,86 +298,36 @@ class LanceStore(Store):
 
     def _ask(self, code: NDArray[np.uint8], k: int, where: Any) -> Any:
         """Ask LanceDB for the k nearest of one code."""
-        asked = self._table.search(code, vector_column_name=self._code).distance_type("hamming")
+        asked = self._table.engine.search(code, vector_column_name=self._code)
+        asked = asked.distance_type("hamming")
         if self.n_probes is not None:
             asked = asked.nprobes(self.n_probes)
         if where is not None:
             asked = asked.where(where, prefilter=True)
         return asked.limit(k).select([self._id, "_distance"]).to_arrow()
 
-    @contextmanager
-    def _snapshot(self) -> Iterator[None]:
-        with self._working():
-            self._table.checkout(self._table.version)
-        try:
-            yield
-        finally:
-            with self._working():
-                self._table.checkout_latest()
-
     def _filter(self, groups: list[list[Condition]]) -> Any:
         alternatives = [reduce(and_, [self._condition(*c) for c in group]) for group in groups]
         return reduce(or_, alternatives)
 
     def _condition(self, column: str, operator: str, value: Any) -> Any:
-        from lancedb.expr import col, lit
-
         self._demand_column(column, [self._id, *self._layout.types])
-        named = col(column)
-        if operator in _COMPARE:
-            return _COMPARE[operator](named, lit(value))
-        if not value:
-            # Nothing is in an empty list; what is missing is neither in nor out of it.
-            return (named == named) if operator == "not in" else ~(named == named)
-        inside = named.isin(value)
-        return ~inside if operator == "not in" else inside
+        return condition(column, operator, value)
+
+    def _snapshot(self) -> AbstractContextManager[None]:
+        return self._table.snapshot()
 
     def _parts(self, where: Any) -> Iterator[_scan.Part]:
         """All codes with their ids that meet conditions, in batches worth an index."""
-        for table in self._tables([self._id, self._code], where):
+        for table in self._table.read([self._id, self._code], where):
             # In a table of the user's own a code may be missing: such rows do not count.
             table = table.drop_null()
             yield Codes(_arrow.matrix(table[self._code]), self.n_bits), table[self._id].to_numpy()
 
-    def _tables(self, wanted: list[str], where: Any) -> Iterator[Any]:
-        """Rows that meet conditions, gathered until there are enough of them."""
-        import pyarrow as pa
-
-        asked = self._table.search().select(wanted)
-        if where is not None:
-            asked = asked.where(where)
-        with self._working():
-            held: list[Any] = []
-            for batch in asked.to_batches(_BATCH_ROWS):
-                held.append(batch)
-                if sum(map(len, held)) >= _BATCH_ROWS:
-                    yield pa.Table.from_batches(held)
-                    held = []
-            if held:
-                yield pa.Table.from_batches(held)
-
-    def _is_in(self, ids: Ids) -> Any:
-        from lancedb.expr import col
-
-        return col(self._id).isin(ids.tolist())
-
-    def _found(self, ids: Ids, wanted: list[str]) -> Any:
-        """The rows of some of these ids, as they come."""
-        import pyarrow as pa
-
-        pieces = [ids[i : i + _IDS_AT_ONCE] for i in range(0, len(ids), _IDS_AT_ONCE)]
-        tables = [table for piece in pieces for table in self._tables(wanted, self._is_in(piece))]
-        schema = pa.schema([self._layout.schema.field(name) for name in wanted])
-        return pa.concat_tables(tables) if tables else schema.empty_table()
-
-    def _present(self, ids: Ids) -> Ids:
-        """Which of these ids there are."""
-        return np.asarray(self._found(ids, [self._id])[self._id].to_numpy(), np.int64)
-
     def _fetch(self, ids: Ids, wanted: list[str]) -> Any:
         """The rows of some ids, in their order."""
         needed, place = np.unique(ids, return_inverse=True)
-        found = self._found(needed, [self._id, *wanted])
+        found = self._table.found(needed, [self._id, *wanted])
         known = found[self._id].to_numpy()
         self._known(needed, np.isin(needed, known))
         return found.take(np.argsort(known)[place])
@@ -392,31 +335,3 @@ class LanceStore(Store):
     def _values(self, ids: ArrayLike, column: str, dtype: np.dtype[Any]) -> NDArray[Any]:
         wanted = numbers.integers(ids, "LanceStore")
         return _arrow.matrix(self._fetch(wanted, [column])[column]).astype(dtype, copy=False)
-
-    def _next_id(self) -> int:
-        """The id after the largest ever given.
-
-        It is kept with the id column. Where the table was changed since, by a load that died
-        before it could note this or by another program, the ids are looked at.
-        """
-        with self._working():
-            kept = self._table.schema.field(self._id).metadata or {}
-            version = self._table.version
-        noted = kept.get(_NEXT, b"0")
-        next_id = int(noted) if noted.isdigit() else 0
-        if kept.get(_AT) == b"%d" % version:
-            return next_id
-        tables = filter(len, self._tables([self._id], None))
-        largest = [int(table[self._id].to_numpy().max()) for table in tables]
-        return max([next_id, *(number + 1 for number in largest)])
-
-    def _keep(self, next_id: int) -> None:
-        """Note the next id, and that it is right for the version this makes."""
-        with self._working():
-            noted = {_NEXT.decode(): str(next_id), _AT.decode(): str(self._table.version + 1)}
-            self._table.update_field_metadata({"path": self._id, "metadata": noted})
-
-    @contextmanager
-    def _working(self) -> Iterator[None]:
-        with clear(f"table {self._table.name!r}"):
-            yield
