@@ -167,7 +167,7 @@ def test_candidates_do_not_vanish_before_they_are_measured(
     kind: str, filled: Any, request: pytest.FixtureRequest
 ) -> None:
     if kind == "postgres":
-        other: Any = PgvectorStore.open(request.getfixturevalue("server"), filled._table)
+        other: Any = PgvectorStore.open(request.getfixturevalue("server"), filled._table.name)
     else:
         other = LanceStore.open(Path(filled._table.engine.uri).parent, filled._table.engine.name)
     with other:

@@ -158,8 +158,8 @@ def test_exact_search_does_not_ask_the_index(
     index.add(CODES)
     store.build_index(m=2, ef_construction=4)
     # Even where Postgres would rather not scan, and the index would find next to nothing.
-    store._place.connection.execute("SET enable_seqscan = off")
-    store._place.connection.execute("SET hnsw.ef_search = 1")
+    store._table.place.connection.execute("SET enable_seqscan = off")
+    store._table.place.connection.execute("SET hnsw.ef_search = 1")
     assert np.array_equal(store.search(CODES, 20).ids, index.search(CODES, 20).ids)
     with pytest.raises(ValueError, match="ef_construction of build_index must be at least 32"):
         store.build_index(ef_construction=5)
@@ -179,10 +179,10 @@ def test_indexed_search_asks_the_index(
         return int(count)
 
     store.build_index()
-    store._place.connection.execute("SET enable_seqscan = off")
+    store._table.place.connection.execute("SET enable_seqscan = off")
     before = scans()
     store.search(CODES[:9], 5, exact=False)
-    store._place.connection.execute("SELECT pg_stat_force_next_flush()")
+    store._table.place.connection.execute("SELECT pg_stat_force_next_flush()")
     store.count()
     assert scans() > before
 
@@ -272,7 +272,7 @@ def test_a_table_dropped_meanwhile(store: PgvectorStore, connection: psycopg.Con
 
 
 def test_a_connection_lost(store: PgvectorStore, connection: psycopg.Connection) -> None:
-    pid = store._place.connection.info.backend_pid
+    pid = store._table.place.connection.info.backend_pid
     connection.execute("SELECT pg_terminate_backend(%s, 5000)", [pid])
     with pytest.raises(ConnectionError, match=r"^table 't' in .* cannot be reached: [^\n]*\.$"):
         store.search(CODES[:1], 1)

@@ -86,7 +86,7 @@ def test_there_and_back(
         assert SECRET not in done.stdout + done.stderr
     if engine == "postgres":
         with PgvectorStore.open(place, "codes") as store:
-            store._place.connection.execute("DROP TABLE codes")
+            store._table.place.connection.execute("DROP TABLE codes")
 
 
 def test_originals_go_along(run: Run, index: Path, tmp_path: Path, server: str) -> None:
@@ -100,7 +100,7 @@ def test_originals_go_along(run: Run, index: Path, tmp_path: Path, server: str) 
             found = store.search(CODES[:5], 9, rerank=Originals(X[:5], 50))
             assert np.array_equal(found.ids, hits.ids)
             assert np.array_equal(found.distances, hits.distances)
-        there._place.connection.execute("DROP TABLE t")
+        there._table.place.connection.execute("DROP TABLE t")
 
 
 def test_a_kind_of_faiss(run: Run, index: Path, tmp_path: Path) -> None:

@@ -26,6 +26,11 @@ class Place(NamedTuple):
     name: str
     own: bool
 
+    def leave(self) -> None:
+        """Close the connection, if it was made here."""
+        if self.own:
+            self.connection.close()
+
 
 def import_psycopg() -> Any:
     """Import psycopg, or say how to install it."""

@@ -1,7 +1,4 @@
-"""A table in Postgres: how it is named, defined, and found in the catalogue.
-
-Statements are ours; names are put into them as identifiers, and numbers as literals.
-"""
+"""A table in Postgres: how it is named and defined, and which of its columns are what."""
 
 from __future__ import annotations
 
@@ -10,10 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import numpy as np
-
 from bitfold import _checks
-from bitfold.codes import Codes
 from bitfold.stores._pg_connect import Place
 from bitfold.stores.columns import CODE, ID, VECTOR
 from bitfold.stores.contract import demand_bits
@@ -27,20 +21,6 @@ _SQL_TYPES = {
     str: "text",
     datetime: "timestamp with time zone",
 }
-
-CATALOGUE = """
-SELECT a.attname, t.typname, a.atttypmod, a.attnotnull AND EXISTS (
-    SELECT FROM pg_index i WHERE i.indrelid = a.attrelid AND i.indisunique AND i.indpred IS NULL
-    AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum
-)
-FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-WHERE a.attrelid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
-"""
-
-SEQUENCE = """
-SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE c.oid = pg_get_serial_sequence(%s, %s)::regclass
-"""
 
 
 @dataclass(frozen=True)
@@ -121,17 +101,6 @@ def make(place: Place, table: str, columns: Any, replace: bool) -> None:
     run(sql.SQL("CREATE TABLE {} ({})").format(name, columns))
 
 
-def composed(part: Any) -> Any:
-    """Return names, a list of columns or a tuple of parts, as identifiers; numbers as literals."""
-    from psycopg import sql
-
-    if isinstance(part, list):
-        return sql.SQL(", ").join(map(sql.Identifier, part))
-    if isinstance(part, tuple):
-        return sql.Identifier(*part)
-    return part if isinstance(part, sql.Composable) else sql.Literal(part)
-
-
 def demand_table(table: Any) -> None:
     """Raise unless this can be the name of a table."""
     parts = table.split(".") if isinstance(table, str) else []
@@ -155,8 +124,3 @@ def quoted(table: str) -> str:
 def quote(name: str) -> str:
     """Return one part of a name as a value."""
     return '"' + name.replace('"', '""') + '"'
-
-
-def texts(codes: Codes) -> list[str]:
-    """Return codes as text of 0 and 1, which Postgres reads as bits."""
-    return [row.tobytes().decode() for row in codes.unpack() + np.uint8(ord("0"))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Self
@@ -17,22 +16,11 @@ from bitfold.search import ids as numbers
 from bitfold.stores import _pg_copy
 from bitfold.stores import columns as names
 from bitfold.stores._pg_connect import Place, clear, connect
-from bitfold.stores._pg_table import (
-    CATALOGUE,
-    SEQUENCE,
-    Layout,
-    composed,
-    definitions,
-    demand_table,
-    make,
-    quote,
-    quoted,
-    texts,
-)
+from bitfold.stores._pg_statements import Table, condition, distinct_ids, texts
+from bitfold.stores._pg_table import Layout, definitions, demand_table, make
 from bitfold.stores.columns import CODE, ID, VECTOR
 from bitfold.stores.contract import (
     Batch,
-    MissingStore,
     Progress,
     Store,
     demand_bits,
@@ -50,8 +38,6 @@ _MOST_EF = 1000
 
 _MOST_FEATURES = 16_000
 """What pgvector allows as the width of a vector."""
-
-_COMPARE = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
 
 class PgvectorStore(Store):
@@ -73,10 +59,10 @@ class PgvectorStore(Store):
     ef_search: int | None = None
 
     def __init__(self, place: Place, table: str, own: tuple[str, str, str]) -> None:
-        self._place, self._table = place, table
         self._id, self._code, self._vector = own
+        self._table = Table(place, table, self._id, self._code)
         try:
-            self._layout = self._look()
+            self._layout = Layout.of(self._table.catalogue(), *own)
         except BaseException:
             self.close()
             raise
@@ -129,7 +115,7 @@ class PgvectorStore(Store):
                 store = cls(place, table, (ID, CODE, VECTOR))
                 store.load(batches, progress)
         except BaseException:
-            _leave(place)
+            place.leave()
             raise
         return store
 
@@ -163,7 +149,7 @@ class PgvectorStore(Store):
 
     def transaction(self) -> AbstractContextManager[Any]:
         """Make one change of all calls in a ``with`` block; an error in it undoes them."""
-        transaction: AbstractContextManager[Any] = self._place.connection.transaction()
+        transaction: AbstractContextManager[Any] = self._table.place.connection.transaction()
         return transaction
 
     def load(self, batches: Iterable[Batch], progress: Progress | None = None) -> None:
@@ -176,14 +162,14 @@ class PgvectorStore(Store):
         progress
             Called with (stage, done, total) after each.
         """
-        statement = self._sql(
+        statement = self._table.sql(
             "COPY {table} ({columns}) FROM STDIN (FORMAT binary)", columns=self._layout.loaded
         )
-        with self._working() as cursor:
+        with self._table.working() as cursor:
             # Others may read meanwhile; who would add waits, so that ids follow each other.
-            cursor.execute(self._sql("LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE"))
-            numbering = numbers.Numbering("PgvectorStore", self._next_id(cursor))
-            with self._distinct_ids(), cursor.copy(statement) as copy:
+            cursor.execute(self._table.sql("LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE"))
+            numbering = numbers.Numbering("PgvectorStore", self._table.next_id(cursor))
+            with distinct_ids(), cursor.copy(statement) as copy:
                 copy.write(_pg_copy.HEADER)
                 done = 0
                 for batch in batches:
@@ -192,7 +178,7 @@ class PgvectorStore(Store):
                     if progress:
                         progress("loading", done, 0)
                 copy.write(_pg_copy.TRAILER)
-            self._keep(cursor, numbering.next_id)
+            self._table.keep(cursor, numbering.next_id)
 
     def delete(self, ids: ArrayLike) -> None:
         """Delete codes by id, in one transaction.
@@ -203,18 +189,20 @@ class PgvectorStore(Store):
             Ids of codes in the store; an unknown one is an error, and nothing is deleted.
         """
         gone = np.unique(numbers.integers(ids, "PgvectorStore"))
-        statement = self._sql(
+        statement = self._table.sql(
             "DELETE FROM {table} WHERE {id} = ANY(%s) AND {code} IS NOT NULL RETURNING {id}"
         )
-        with self._working() as cursor:
+        with self._table.working() as cursor:
             cursor.execute(statement, [gone.tolist()])
             found = np.array(cursor.fetchall(), np.int64).reshape(-1)
             self._known(gone, np.isin(gone, found))
 
     def count(self) -> int:
         """How many codes there are."""
-        with self._working() as cursor:
-            return int(cursor.execute(self._sql("SELECT count({code}) FROM {table}")).fetchone()[0])
+        with self._table.working() as cursor:
+            return int(
+                cursor.execute(self._table.sql("SELECT count({code}) FROM {table}")).fetchone()[0]
+            )
 
     def codes(self, ids: ArrayLike) -> Codes:
         """Return the codes of some ids, in their order.
@@ -256,11 +244,11 @@ class PgvectorStore(Store):
 
     def batches(self) -> Iterator[Batch]:
         """Read all codes with their ids, a batch at a time, by one COPY."""
-        statement = self._sql(
+        statement = self._table.sql(
             "COPY (SELECT {id}, {code} FROM {table} WHERE {code} IS NOT NULL) "
             "TO STDOUT (FORMAT binary)"
         )
-        with self._working() as cursor, cursor.copy(statement) as copy:
+        with self._table.working() as cursor, cursor.copy(statement) as copy:
             for ids, packed in _pg_copy.decode(copy, self.n_bits, _BATCH_ROWS):
                 yield Batch(Codes(packed, self.n_bits), ids)
 
@@ -276,21 +264,21 @@ class PgvectorStore(Store):
         """
         _checks.integer(m, "m", "build_index", low=2, high=100)
         _checks.integer(ef_construction, "ef_construction", "build_index", low=2 * m, high=1000)
-        statement = self._sql(
+        statement = self._table.sql(
             "CREATE INDEX ON {table} USING hnsw ({code} bit_hamming_ops) "
             "WITH (m = {m}, ef_construction = {ef})",
             m=m,
             ef=ef_construction,
         )
-        with self._working() as cursor:
+        with self._table.working() as cursor:
             cursor.execute(statement)
 
     def close(self) -> None:
         """Close the connection, if the store made it."""
-        _leave(self._place)
+        self._table.place.leave()
 
     def __repr__(self) -> str:
-        return f"PgvectorStore({self.count()} x {self.n_bits} bits, {self._table!r})"
+        return f"PgvectorStore({self.count()} x {self.n_bits} bits, {self._table.name!r})"
 
     def _exact(self, codes: Codes, k: int, where: Any) -> Hits:
         # As an integer the distance is an expression that no index knows: all rows are looked at.
@@ -307,7 +295,7 @@ class PgvectorStore(Store):
             "SELECT {id}, ({code} <~> q.code)::int AS distance FROM {table} WHERE {where} "
             "ORDER BY {code} <~> q.code LIMIT {k}"
         )
-        with self._working() as cursor:
+        with self._table.working() as cursor:
             set_local = "SELECT set_config(%s, %s, true)"
             ef = min(max(2 * k, 40), _MOST_EF) if self.ef_search is None else self.ef_search
             _checks.integer(ef, "ef_search", "PgvectorStore", low=1, high=_MOST_EF)
@@ -327,8 +315,8 @@ class PgvectorStore(Store):
     def _snapshot(self) -> Iterator[None]:
         from psycopg.pq import TransactionStatus
 
-        outermost = self._place.connection.info.transaction_status == TransactionStatus.IDLE
-        with self._working() as cursor:
+        outermost = self._table.place.connection.info.transaction_status == TransactionStatus.IDLE
+        with self._table.working() as cursor:
             # Within a transaction of the user's, its isolation is the user's choice.
             if outermost:
                 cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
@@ -341,7 +329,7 @@ class PgvectorStore(Store):
         # In a table of the user's own a code may be missing: such rows do not count.
         conditions, values = where or (sql.SQL("true"), [])
         kept = sql.SQL("{} IS NOT NULL AND {}").format(sql.Identifier(self._code), conditions)
-        statement = self._sql(
+        statement = self._table.sql(
             "SELECT q.number - 1, t.* FROM unnest(%s::text[]::bit({n_bits})[]) "
             f"WITH ORDINALITY AS q (code, number) CROSS JOIN LATERAL ({inner}) AS t",
             where=kept,
@@ -349,7 +337,7 @@ class PgvectorStore(Store):
             **numbers_in,
         )
         found = []
-        with self._working() as cursor:
+        with self._table.working() as cursor:
             for start in range(0, len(codes), _QUERIES_AT_ONCE):
                 bits = texts(codes[start : start + _QUERIES_AT_ONCE])
                 cursor.execute(statement, [bits, *values])
@@ -364,28 +352,22 @@ class PgvectorStore(Store):
         values: list[Any] = []
         alternatives = []
         for group in groups:
-            parts = [self._condition(*condition) for condition in group]
+            for column, *_ in group:
+                self._demand_column(column, [self._id, *self._layout.types])
+            parts = [condition(*each) for each in group]
             alternatives.append(sql.SQL(" AND ").join(part for part, _ in parts))
             values += [value for _, value in parts]
         either = sql.SQL(" OR ").join(sql.SQL("({})").format(one) for one in alternatives)
         return sql.SQL("({})").format(either), values
 
-    def _condition(self, column: str, operator: str, value: Any) -> tuple[Any, Any]:
-        from psycopg import sql
-
-        self._demand_column(column, [self._id, *self._layout.types])
-        tests = {"in": "{} = ANY(%s)", "not in": "{} <> ALL(%s)"}
-        test = tests.get(operator) or f"{{}} {_COMPARE[operator]} %s"
-        return sql.SQL(test).format(sql.Identifier(column)), value
-
     def _fetch(self, ids: ArrayLike, wanted: list[str]) -> list[tuple[Any, ...]]:
         """The values of some columns of some ids, in their order; bits and vectors as bytes."""
         asked = numbers.integers(ids, "PgvectorStore")
-        statement = self._sql(
+        statement = self._table.sql(
             "SELECT {columns} FROM {table} WHERE {id} = ANY(%s) AND {code} IS NOT NULL",
             columns=[self._id, *wanted],
         )
-        with self._working(binary=True) as cursor:
+        with self._table.working(binary=True) as cursor:
             cursor.execute(statement, [np.unique(asked).tolist()])
             rows = {row[0]: row[1:] for row in cursor.fetchall()}
         self._known(asked, np.array([number in rows for number in asked.tolist()], bool))
@@ -399,73 +381,3 @@ class PgvectorStore(Store):
         types = self._layout.fillable
         values = names.values(batch.columns, types, len(ids), "PgvectorStore")
         return _pg_copy.encode(ids, batch.codes.packed, self.n_bits, vectors, values, types)
-
-    def _look(self) -> Layout:
-        """Read what the columns are off the catalogue."""
-        with self._working() as cursor:
-            found = cursor.execute(CATALOGUE, [quoted(self._table)]).fetchall()
-        if not found:
-            raise MissingStore(f"table {self._table!r} in {self._place.name} does not exist.")
-        return Layout.of(found, self._id, self._code, self._vector)
-
-    def _next_id(self, cursor: Any) -> int:
-        """The id after the largest ever given: by the column's sequence, and by what is there."""
-        largest = cursor.execute(self._sql("SELECT max({id}) FROM {table}")).fetchone()[0]
-        by_rows = 0 if largest is None else int(largest) + 1
-        sequence = self._sequence(cursor)
-        if sequence is None:
-            return max(0, by_rows)
-        statement = self._sql("SELECT last_value, is_called FROM {sequence}", sequence=sequence)
-        last, called = cursor.execute(statement).fetchone()
-        return max(0, by_rows, int(last) + int(called))
-
-    def _keep(self, cursor: Any, next_id: int) -> None:
-        sequence = self._sequence(cursor)
-        if sequence is not None and next_id > 0:
-            regclass = ".".join(map(quote, sequence))
-            cursor.execute("SELECT setval(%s::regclass, %s, true)", [regclass, next_id - 1])
-
-    def _sequence(self, cursor: Any) -> tuple[str, str] | None:
-        """The sequence behind the id column, if it has one."""
-        found = cursor.execute(SEQUENCE, [quoted(self._table), self._id]).fetchone()
-        return tuple(found) if found else None
-
-    def _sql(self, text: str, **parts: Any) -> Any:
-        """Put names and numbers into one of our statements, each quoted as what it is."""
-        from psycopg import sql
-
-        own = {"id": self._id, "code": self._code}
-        filled: dict[str, Any] = {name: sql.Identifier(value) for name, value in own.items()}
-        filled["table"] = sql.Identifier(*self._table.split("."))
-        for name, part in parts.items():
-            filled[name] = composed(part)
-        return sql.SQL(text).format(**filled)
-
-    @contextmanager
-    def _working(self, binary: bool = False) -> Iterator[Any]:
-        """A cursor in a transaction, or within the one that is open."""
-        from psycopg.rows import tuple_row
-
-        connection = self._place.connection
-        with (
-            clear(f"table {self._table!r} in {self._place.name}"),
-            connection.transaction(),
-            connection.cursor(binary=binary, row_factory=tuple_row) as cursor,
-        ):
-            yield cursor
-
-    @contextmanager
-    def _distinct_ids(self) -> Iterator[None]:
-        """Tell which id was there already."""
-        from psycopg import errors
-
-        try:
-            yield
-        except errors.UniqueViolation as error:
-            taken = re.search(r"=\((-?\d+)\)", error.diag.message_detail or "")
-            numbers.refuse_taken("PgvectorStore", [taken[1] if taken else "some that are not"])
-
-
-def _leave(place: Place) -> None:
-    if place.own:
-        place.connection.close()
