@@ -171,10 +171,12 @@ class Pipe(io.RawIOBase):
         return len(part)
 
 
+@pytest.mark.parametrize("buffered", [True, False])
 @pytest.mark.parametrize("dtype", ["f4", "f8", "u1", ">i2", "?"])
-def test_a_pipe_is_read_as_it_comes(dtype: str) -> None:
+def test_a_pipe_is_read_as_it_comes(dtype: str, buffered: bool) -> None:
     matrix = X.astype(dtype)
-    stream = open_vectors(io.BufferedReader(Pipe(npy(matrix))))
+    pipe: Any = Pipe(npy(matrix))
+    stream = open_vectors(io.BufferedReader(pipe) if buffered else pipe)
     assert (stream.shape, stream.once) == (X.shape, True)
     assert np.array_equal(stream[:250], matrix[:250])
     assert np.array_equal(stream[250:], matrix[250:])

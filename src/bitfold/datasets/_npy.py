@@ -79,9 +79,22 @@ def _rows(file: BinaryIO, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Itera
     row = width * dtype.itemsize
     done = 0
     while done < n:
-        content = file.read(row * min(max(1, _STREAM_BYTES // row), n - done))
+        content = _read(file, row * min(max(1, _STREAM_BYTES // row), n - done))
         if len(content) < row:
             raise DamagedData(f"the input must hold {n} rows, as its header says, got {done}.")
         block = np.frombuffer(content, dtype, len(content) // row * width).reshape(-1, width)
         done += len(block)
         yield block
+
+
+def _read(file: BinaryIO, n_bytes: int) -> bytearray:
+    """Read that much, or what there is before the end, as it comes.
+
+    Not by ``file.read``, which waits for all of it inside C: a Ctrl-C that comes between two
+    parts would wait, too, for as long as nothing more is sent.
+    """
+    part_of = getattr(file, "read1", file.read)
+    content = bytearray()
+    while len(content) < n_bytes and (part := part_of(n_bytes - len(content))):
+        content += part
+    return content
