@@ -394,7 +394,7 @@ def test_a_sample_stands_for_large_data() -> None:
 def test_minus_one_is_unlabelled(dtype: type) -> None:
     y: NDArray[Any] = np.array([0, 1, 255 if dtype is np.uint8 else -1, 2]).astype(dtype)
     assert is_labelled(y).tolist() == [True, True, dtype is np.uint8, True]
-    assert is_labelled(np.array(["-1", "a"])).tolist() == [True, True]
+    assert is_labelled(np.array(["-1", "a", ""])).tolist() == [False, True, False]
 
 
 @given(st.integers(1, 40), st.integers(1, 70), st.integers(0, 2**32))

@@ -126,8 +126,18 @@ def _demand_shape(shape: tuple[int, ...], owner: str, name: str, min_rows: int) 
         )
 
 
-def finite(block: NDArray[Any], owner: str, *, name: str = "X", first_row: int = 0) -> None:
-    """Raise if a block holds NaN, infinity, or what float32 cannot hold; name the row."""
+def finite(
+    block: NDArray[Any],
+    owner: str,
+    *,
+    name: str = "X",
+    first_row: int = 0,
+    rows: NDArray[np.int64] | None = None,
+) -> None:
+    """Raise if a block holds NaN, infinity, or what float32 cannot hold; name the row.
+
+    It is counted from ``first_row``, or it is among ``rows``.
+    """
     if block.dtype.kind != "f":
         return
     # A quarter of float32's range: the difference of any two such values still fits.
@@ -137,7 +147,8 @@ def finite(block: NDArray[Any], owner: str, *, name: str = "X", first_row: int =
         row = int(np.flatnonzero(bad.any(axis=1))[0])
         value = block[row][bad[row]][0]
         what = "NaN" if np.isnan(value) else "infinity or a value too large for float32"
-        raise ValueError(f"{name} of {owner} must be finite, got {what} in row {first_row + row}.")
+        where = first_row + row if rows is None else int(rows[row])
+        raise ValueError(f"{name} of {owner} must be finite, got {what} in row {where}.")
 
 
 def measurable(block: NDArray[Any], owner: str, *, name: str = "X", first_row: int = 0) -> None:

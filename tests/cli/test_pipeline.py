@@ -194,6 +194,23 @@ def test_evaluate(warm: Bitfold, files: Path) -> None:
     assert "F1, radius 2" in shown
 
 
+def test_unlabelled_rows_are_searched_but_not_asked(
+    warm: Bitfold, files: Path, tmp_path: Path
+) -> None:
+    known = np.random.default_rng(1).random(len(X)) < 0.5
+    np.save(tmp_path / "y.npy", np.where(known, LABELS, -1))
+    (tmp_path / "none.txt").write_text("-1\n" * len(X))
+    evaluate = ["evaluate", str(files / "m.bitfold"), str(files / "x.parquet"), "--labels"]
+    about = told(warm(*evaluate, str(tmp_path / "y.npy"), "--hold-out", "300", "--json"))
+    order = np.random.default_rng(0).permutation(len(X))
+    asked, kept = order[:300][known[order[:300]]], order[300:]
+    codes, y = bf.load(files / "m.bitfold").encode(X), np.where(known, LABELS, -1)
+    expected = mean_average_precision(codes[asked], codes[kept], y[asked], y[kept])
+    assert about["map"] == pytest.approx(expected)
+    assert (about["database"], about["queries"]) == (len(kept), len(asked))
+    refused(warm(*evaluate, str(tmp_path / "none.txt")), "queries must have labels, some at least")
+
+
 def test_evaluate_by_the_closest_rows(warm: Bitfold, files: Path, tmp_path: Path) -> None:
     evaluate = ["evaluate", str(files / "m.bitfold")]
     about = told(warm(*evaluate, str(files / "x.zarr"), "--hold-out", "300", "--json"))

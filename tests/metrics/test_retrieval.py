@@ -448,3 +448,16 @@ def test_error_sentences(call: Callable[[], Any], sentence: str) -> None:
     with pytest.raises(ValueError) as caught:
         call()
     assert str(caught.value) == sentence
+
+
+def test_counting_tells_how_far_it_is() -> None:
+    rng = np.random.default_rng(0)
+    codes = Codes(rng.integers(256, size=(200, 4), dtype=np.uint8), 32)
+    labels, told = rng.integers(5, size=200), list[tuple[str, int, int]]()
+    silent = distance_histograms(codes, codes, labels, labels)
+    heard = distance_histograms(codes, codes, labels, labels, progress=lambda *at: told.append(at))
+    assert all(map(np.array_equal, silent, heard))
+    for stage in ("all items", "right answers"):
+        done = [done for name, done, total in told if (name, total) == (stage, 200)]
+        assert done == sorted(done)
+        assert (len(done) > 4, done[-1]) == (True, 200)

@@ -112,3 +112,11 @@ def test_zero_vector_has_cosine_distance_one(index: bf.HammingIndex) -> None:
 def test_errors(index: bf.HammingIndex, rerank: Reranker, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         index.search(codes(Q), 3, rerank=rerank)
+
+
+def test_the_row_that_is_not_finite_is_named(index: bf.HammingIndex) -> None:
+    nearest = int(index.search(codes(Q), 5).ids.max())
+    vectors = X.copy()
+    vectors[nearest] = np.nan
+    with pytest.raises(ValueError, match=f"vectors of Rerank .* got NaN in row {nearest}."):
+        index.search(codes(Q), 3, rerank=bf.Rerank(vectors, Q, candidates=5))

@@ -214,9 +214,12 @@ def share_out(m: int, sizes: Indices) -> list[int]:
 
 
 def is_labelled(y: NDArray[Any]) -> NDArray[np.bool_]:
-    """Tell which rows have a label; -1 means none, as in scikit-learn."""
+    """Tell which rows have a label; -1 means none, as in scikit-learn, and an empty name too."""
     if y.dtype.kind in "iuf":
         return np.asarray(y != -1)
+    if y.dtype.kind == "U":
+        # Read from a text file a -1 is a name like any other.
+        return np.asarray((y != "-1") & (y != ""))
     return np.array([label != -1 for label in y], bool)
 
 

@@ -47,7 +47,8 @@ def evaluate(
     """Measure how well the codes find what belongs together.
 
     Items with the label of the query are the right answers; without labels, the closest 2 percent
-    of the rows in ℓ2. Ties count as their mean over all orders.
+    of the rows in ℓ2. Rows labelled -1 are unlabelled: they are searched, but are neither queries
+    nor right answers. Ties count as their mean over all orders.
 
     Example: bitfold evaluate model.bitfold vectors.npy --labels labels.npy
     """
@@ -97,8 +98,9 @@ def _evaluate(model: Path, split: Split, radius: int, cutoff: int) -> dict[str, 
 
             hasher = load(model)
         coded = _coded(hasher, split, shown)
-        with shown.spinner("counting"):
-            histograms = metrics.distance_histograms(coded.queries, coded.database, coded.relevance)
+        with shown.bar("count") as report:
+            database, queries, relevance, _ = coded
+            histograms = metrics.distance_histograms(queries, database, relevance, progress=report)
             first = min(cutoff, len(coded.database))
             curves = metrics.ranking_curves(histograms, [first])
             lookup = metrics.lookup(histograms, radius)
@@ -122,6 +124,7 @@ def _evaluate(model: Path, split: Split, radius: int, cutoff: int) -> dict[str, 
 def _coded(hasher: Hasher, split: Split, shown: Bars) -> Coded:
     import numpy as np
 
+    from bitfold.base_set import is_labelled
     from bitfold.cli._inputs import open_again, read_vectors
     from bitfold.datasets._base import drawn
     from bitfold.metrics import Relevance
@@ -141,7 +144,11 @@ def _coded(hasher: Hasher, split: Split, shown: Bars) -> Coded:
         queries = _encoded(hasher, Q, "queries", shown)
     if y is not None:
         asked = y[held] if split.query_labels is None else _labels(split.query_labels, len(queries))
-        return Coded(database, queries, Relevance.labels(asked, y[kept]), "items of the same label")
+        known = is_labelled(asked)
+        if not known.any():
+            raise ValueError("queries must have labels, some at least, got -1 for all of them.")
+        relevance = Relevance.labels(asked[known], y[kept])
+        return Coded(database, queries[known], relevance, "items of the same label")
     with shown.spinner("looking for the closest rows"):
         near = _closest(X, X[held] if split.queries is None else Q, kept)
     answers = f"the {near.shape[1]:,} closest items"

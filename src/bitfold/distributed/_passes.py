@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
+from bitfold._kernels.clusters import add_rows
 from bitfold._rows import block_length
 from bitfold.distributed._rows import Frame
 from bitfold.induction import BaseSet
@@ -40,17 +40,6 @@ class Sums(NamedTuple):
     totals: RealArray
     counts: RealArray
     worst: Picked
-
-
-def cluster_sums(
-    values: FloatArray, nearest: NDArray[np.int32], m: int, weights: RealArray | None = None
-) -> RealArray:
-    """Sum the rows of each cluster in float64."""
-    n = len(values)
-    weights = np.ones(n) if weights is None else weights
-    membership = csr_array((weights, nearest, np.arange(n + 1)), shape=(n, m))
-    sums: RealArray = membership.T @ values.astype(np.float64)
-    return sums
 
 
 def uniforms(seed: int, first_row: int, count: int) -> RealArray:
@@ -111,8 +100,7 @@ def sums_of(block: Any, first_row: int, frame: Frame, base: BaseSet) -> Sums:
     keys = np.empty(len(block))
     for start, values in frame.blocks(block, first_row, block_length(max(m, n_features))):
         found = base.neighbours(values)
-        totals += cluster_sums(values, found.indices[:, 0], m)
-        counts += np.bincount(found.indices[:, 0], minlength=m)
+        add_rows(values, found.indices[:, 0], np.ones(len(values)), totals, counts)
         keys[start - first_row : start - first_row + len(values)] = -found.sq_distances[:, 0]
     return Sums(totals, counts, _pick_smallest(block, frame, keys, _SPARE))
 

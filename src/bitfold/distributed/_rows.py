@@ -18,7 +18,7 @@ from dask.delayed import Delayed
 from numpy.typing import NDArray
 
 from bitfold import _checks
-from bitfold._kernels.threads import serial_blas
+from bitfold._kernels.threads import scratch, serial_blas
 from bitfold._rows import Rows, block_length
 from bitfold.distributed._graph import OnStep, call, in_order, sent
 from bitfold.distributed._vectors import blocks, starts
@@ -100,13 +100,15 @@ class Frame:
     ) -> Iterator[tuple[int, FloatArray]]:
         """Yield (number of the first row, centred rows), ``step`` rows at a time.
 
-        The first ``skip`` such blocks are left out, and then of ``stride`` all but the first.
+        The first ``skip`` such blocks are left out, and then of ``stride`` all but the first. The
+        memory of a block is used again for the next.
         """
         matrix = np.asarray(block)
         rows = Rows(matrix, self.centre, self.owner)
         for start in range(skip * step, len(matrix), step * stride):
+            stop = min(start + step, len(matrix))
             with naming_rows(matrix, self.owner, first_row):
-                values = rows.block(start, min(start + step, len(matrix)))
+                values = rows.block(start, stop, scratch("rows", (stop - start, rows.n_features)))
             yield first_row + start, values
 
     def take(self, block: Any, rows: NDArray[np.integer[Any]]) -> FloatArray:

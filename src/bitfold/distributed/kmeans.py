@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import kmeans_plusplus
 
 from bitfold import _checks
+from bitfold._kernels.clusters import add_rows
 from bitfold._rows import Rows, block_length
 from bitfold.base_set import KMeansBase
 from bitfold.distributed._graph import OnStep, call, reduce, sent
@@ -29,7 +30,6 @@ from bitfold.distributed._passes import (
     Sums,
     add,
     add_sums,
-    cluster_sums,
     count_served,
     serve,
     smallest,
@@ -47,6 +47,12 @@ _ROUNDS = 5
 
 _REFINE = 5
 """Lloyd iterations on the weighted candidates alone; all rows then do the rest."""
+
+_EARLY = 128
+"""Rows a base point that seeds are drawn from; ..."""
+
+_EARLY_STEPS = 10
+"""... and Lloyd iterations on them alone, before all rows do the rest."""
 
 _MOST_FILLS = 10
 """Passes that may be spent on centres without rows; with rows that differ none or one is."""
@@ -66,18 +72,20 @@ class Weighted(NamedTuple):
 
 @dataclass(frozen=True)
 class Part:
-    """A block of rows on the cluster, and the number of its first row."""
+    """A block of rows on the cluster, the number of its first row, and how many there are."""
 
     block: Delayed
     first_row: int
+    n_rows: int
 
 
 class DaskKMeansBase(KMeansBase):
     """Centres of K-means over rows that stay on a Dask cluster.
 
     Seeds are drawn in rounds as in k-means||: rows in proportion to their squared distance from
-    those drawn before; k-means++ then reduces them, weighted by the rows nearest to each. Every
-    Lloyd iteration is one map-reduce. :class:`bitfold.KMeansBase`, which also works on Dask data,
+    those drawn before; k-means++ then reduces them, weighted by the rows nearest to each. A random
+    part of the rows is enough for that, and for the first Lloyd iterations; ``n_iter`` follow on
+    all of them, each one map-reduce. :class:`bitfold.KMeansBase`, which also works on Dask data,
     fetches a sample of 256 rows a point instead and gives what it gives in memory.
 
     The result depends on the data, the seed and, in the last place of float64 sums, on the
@@ -89,7 +97,7 @@ class DaskKMeansBase(KMeansBase):
     m
         Number of base points.
     n_iter
-        Lloyd iterations.
+        Lloyd iterations on all rows.
     sample
         Rows to learn from, at random, kept on the workers meanwhile; None is all rows, read once
         in every pass (``X.persist()`` beforehand keeps them in the workers' memory).
@@ -125,26 +133,20 @@ class DaskKMeansBase(KMeansBase):
         if not isinstance(X, DaskRows) or len(X) <= _FEW * m:
             return super().choose(X, rng=rng, on_step=on_step)
         rng = _checks.generator(rng)
-        cluster = _Cluster(self._parts(X, rng), sent(X.frame, "frame"), X.n_features)
+        cluster = _Cluster(_parts(X), sent(X.frame, "frame"), X.n_features)
+        if self.sample is not None:
+            cluster = cluster.sampled(self.sample, rng)
         return cluster.kmeans(m, n_iter, rng, on_step or _silent)
 
-    def _parts(self, rows: DaskRows, rng: np.random.Generator) -> list[Part]:
-        """Return the rows to learn from."""
-        edges = starts(rows.array)
-        whole = [
-            Part(block, first)
-            for block, first, last in zip(blocks(rows.array), edges, edges[1:], strict=False)
-            if first < last
-        ]
-        if self.sample is None or self.sample >= len(rows):
-            return whole
-        chosen = np.sort(rng.choice(len(rows), self.sample, replace=False, shuffle=False))
-        ends = np.searchsorted(chosen, [*(part.first_row for part in whole), len(rows)])
-        return [
-            Part(call(pick, part.block, chosen[a:b] - part.first_row).persist(), int(a))
-            for part, a, b in zip(whole, ends, ends[1:], strict=False)
-            if a < b
-        ]
+
+def _parts(rows: DaskRows) -> list[Part]:
+    """Return all rows, block by block."""
+    ends = itertools.pairwise(starts(rows.array))
+    return [
+        Part(block, first, last - first)
+        for block, (first, last) in zip(blocks(rows.array), ends, strict=True)
+        if first < last
+    ]
 
 
 @dataclass(frozen=True)
@@ -155,17 +157,40 @@ class _Cluster:
     frame: Delayed
     n_features: int
 
+    def __len__(self) -> int:
+        return sum(part.n_rows for part in self.parts)
+
+    def sampled(self, size: int, rng: np.random.Generator) -> _Cluster:
+        """Return so many of the rows, at random, kept on the workers; all, if there are no more."""
+        if size >= len(self):
+            return self
+        edges = np.cumsum([0, *(part.n_rows for part in self.parts)])
+        chosen = np.sort(rng.choice(len(self), size, replace=False, shuffle=False))
+        ends = np.searchsorted(chosen, edges).tolist()
+        drawn = [
+            Part(call(pick, part.block, chosen[a:b] - edge).persist(), a, b - a)
+            for part, edge, (a, b) in zip(self.parts, edges, itertools.pairwise(ends), strict=False)
+            if a < b
+        ]
+        return _Cluster(drawn, self.frame, self.n_features)
+
     def kmeans(self, m: int, n_iter: int, rng: np.random.Generator, on_step: OnStep) -> FloatArray:
         """Return m centres, or the distinct rows if there are no more."""
-        total = _ROUNDS + n_iter + 2
-        seeds = self.seeds(m, rng, lambda done: on_step(min(done, _ROUNDS + 1), total))
-        if len(seeds.points) <= m:
+        before = _ROUNDS + 1
+        total = before + _EARLY_STEPS + n_iter + 1
+        few = self.sampled(_EARLY * m, rng)
+        for rows in (few, self) if few is not self else (self,):
+            seeds = rows.seeds(m, rng, lambda done: on_step(min(done, before), total))
+            if len(seeds.points) > m:
+                break
+        else:
             _warn_of_few(len(seeds.points), m)
             return seeds.points
         centres = reduced(seeds, m, rng)
-        for step in range(n_iter):
-            centres = moved(centres, self.sums(centres))
-            on_step(_ROUNDS + step + 2, total)
+        for step in range(_EARLY_STEPS + n_iter):
+            rows = few if step < _EARLY_STEPS else self
+            centres = moved(centres, rows.sums(centres))
+            on_step(before + step + 1, total)
         for _ in range(_MOST_FILLS):
             found = self.sums(centres)
             if found.counts.all():
@@ -230,8 +255,9 @@ def reduced(seeds: Weighted, m: int, rng: np.random.Generator) -> FloatArray:
     )
     for _ in range(_REFINE):
         nearest = _nearest(points, BaseSet(centres, 1))
-        counts = np.bincount(nearest, weights, minlength=m).astype(np.float64)
-        centres = _means(cluster_sums(points, nearest, m, weights), counts, centres)
+        totals, counts = np.zeros(centres.shape), np.zeros(m)
+        add_rows(points, nearest, weights, totals, counts)
+        centres = _means(totals, counts, centres)
     return centres
 
 

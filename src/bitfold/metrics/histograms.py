@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +35,8 @@ def distance_histograms(
     database: Codes,
     relevance: Relevance | ArrayLike,
     labels: ArrayLike | None = None,
+    *,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> DistanceHistograms:
     """Count codes and relevant codes at every Hamming distance from every query.
 
@@ -45,6 +49,8 @@ def distance_histograms(
         :meth:`Relevance.labels`.
     labels
         The labels of the database, where relevance is given by labels.
+    progress
+        Called with (stage, done, total) as the work goes on.
     """
     # The kernel module imports numba, which takes long enough to be put off until it is needed.
     from bitfold._kernels.hamming import count
@@ -55,18 +61,24 @@ def distance_histograms(
     found, relevant = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     rows, columns = queries.words(), np.ascontiguousarray(database.words().T)
 
-    def count_found(part: slice) -> None:
+    def count_found(part: slice) -> int:
         count(rows[part], columns, found[part])
+        return len(found[part])
 
-    def count_relevant(block: Answered) -> None:
+    def count_relevant(block: Answered) -> int:
         counts = np.zeros((len(block.queries), shape[1]), np.int64)
         count(rows[block.queries], columns.take(block.items, axis=1), counts)
         relevant[block.queries] = counts
+        return len(counts)
 
-    for _ in map_blocks(count_found, [slice(i, i + 16) for i in range(0, len(queries), 16)]):
-        pass
-    for _ in map_blocks(count_relevant, checked.blocks(_QUERIES)):
-        pass
+    parts = (slice(i, i + 16) for i in range(0, len(queries), 16))
+    for stage, counted in (
+        ("all items", map_blocks(count_found, parts)),
+        ("right answers", map_blocks(count_relevant, checked.blocks(_QUERIES))),
+    ):
+        for done in accumulate(counted):
+            if progress is not None:
+                progress(stage, done, len(queries))
     return DistanceHistograms(found, relevant)
 
 

@@ -83,7 +83,7 @@ class Rerank:
             # Each row is read once, forwards: candidates repeat, and a memory map likes order.
             needed, place = np.unique(rows[part], return_inverse=True)
             found = np.asarray(vectors[needed], np.float32)
-            _checks.finite(found, "Rerank", name="vectors")
+            _checks.finite(found, "Rerank", name="vectors", rows=needed)
             asked = np.asarray(queries[part], np.float32)
             _checks.finite(asked, "Rerank", name="queries", first_row=part.start)
             out[part] = _METRICS[self.metric](found[place.reshape(rows[part].shape)], asked)
