@@ -26,6 +26,10 @@ BEYOND = (10**8, 10**9, 10**10)
 SMALL_CLUSTER = 64
 """Workers of the second plan."""
 
+IN_MEMORY = {INDEX: 1_000_000}
+"""Sizes from which on a stage is as fast as memory: smaller ones, which a core's cache holds, say
+nothing of larger ones."""
+
 _FEWEST = 3
 """Sizes without which there is no line and a point to check it by."""
 
@@ -85,7 +89,8 @@ def line(points: Mapping[int, float]) -> Line:
 def costs(measured: Times) -> Costs:
     """Fit every stage that has enough sizes to all but the largest, which checks it."""
     found: Costs = {}
-    for key, points in measured.items():
+    for key, sizes in measured.items():
+        points = {n: took for n, took in sizes.items() if n >= IN_MEMORY.get(key[0], 0)}
         if len(points) >= _FEWEST:
             held_out = max(points)
             fitted = line({n: took for n, took in points.items() if n != held_out})

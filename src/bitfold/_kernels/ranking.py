@@ -25,6 +25,10 @@ Flags = NDArray[np.bool_]
 _CHUNK = 256
 """Codes looked at together: first, vectorised, whether any is near enough, then which."""
 
+_TILE = 1 << 15
+"""Words of codes that all queries see before the next: a core's cache holds them, memory would be
+too slow for one query after the other."""
+
 
 @njit(nogil=True, cache=True)
 def distance(words: Words, code: int, query: Words) -> int:
@@ -175,6 +179,42 @@ def _seek(
 
 
 @njit(nogil=True, cache=True)
+def _nearest_in(
+    query: Words,
+    words: Words,
+    first: int,
+    last: int,
+    starts: Places,
+    members: Places,
+    dead: Flags,
+    distances: NDArray[np.int32],
+    items: NDArray[np.int64],
+    filled: int,
+    limit: int,
+    buffer: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Offer a query the codes [first, last); return how many items it has, and what still counts.
+
+    That is the largest distance at which an item of a later code would get in.
+    """
+    k = distances.shape[0]
+    start = _seek(words, query, first, last, limit, buffer)
+    while start < last:
+        stop = min(start + _CHUNK, last)
+        measure(words, start, stop, query, buffer)
+        for i in range(stop - start):
+            if buffer[i] <= limit:
+                c = start + i
+                filled = _offer(c, buffer[i], starts, members, dead, distances, items, filled)
+                if filled == k:
+                    # A tie gets in only before the last of the list, and items ascend.
+                    late = not starts.shape[0] or items[k - 1] <= members[starts[c]]
+                    limit = np.int64(distances[k - 1]) - late
+        start = _seek(words, query, start + _CHUNK, last, limit, buffer)
+    return filled, limit
+
+
+@njit(nogil=True, cache=True)
 def nearest(
     queries: Words,
     words: Words,
@@ -191,25 +231,17 @@ def nearest(
     Rows are sorted by (distance, item); what is missing when there are fewer than k stays as it
     was. k is the width of ``distances``, and small: insertion keeps the list.
     """
-    k = distances.shape[1]
     buffer = np.empty(_CHUNK, np.int64)
-    for q in range(queries.shape[0]):
-        query, filled, limit = queries[q], 0, 64 * words.shape[0]
-        start = _seek(words, query, first, last, limit, buffer)
-        while start < last:
-            stop = min(start + _CHUNK, last)
-            measure(words, start, stop, query, buffer)
-            for i in range(stop - start):
-                if buffer[i] <= limit:
-                    c = start + i
-                    filled = _offer(
-                        c, buffer[i], starts, members, dead, distances[q], items[q], filled
-                    )
-                    if filled == k:
-                        # A tie gets in only before the last of the list, and items ascend.
-                        late = not starts.shape[0] or items[q, k - 1] <= members[starts[c]]
-                        limit = np.int64(distances[q, k - 1]) - late
-            start = _seek(words, query, start + _CHUNK, last, limit, buffer)
+    filled = np.zeros(queries.shape[0], np.int64)
+    limits = np.full(queries.shape[0], 64 * words.shape[0])
+    tile = _TILE // words.shape[0] // _CHUNK * _CHUNK
+    for begin in range(first, last, tile):
+        end = min(begin + tile, last)
+        for q in range(queries.shape[0]):
+            filled[q], limits[q] = _nearest_in(
+                queries[q], words, begin, end, starts, members, dead,
+                distances[q], items[q], filled[q], limits[q], buffer,
+            )  # fmt: skip
 
 
 @njit(nogil=True, cache=True)
