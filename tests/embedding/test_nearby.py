@@ -158,7 +158,8 @@ def test_late_exaggeration_closes_ranks() -> None:
 
 @pytest.mark.parametrize(("m", "expected"), [(400, 1.0), (1000, 1.0), (64_000, 2.0)])
 def test_exaggeration_grows_with_the_base_set(m: int, expected: float) -> None:
-    assert TSNE()._exaggeration(m) == pytest.approx(expected)
-    assert TSNE(perplexity=5)._exaggeration(m) == 1
+    assert TSNE()._exaggeration(m, 49) == pytest.approx(expected)
+    # Where neighbours are known by distance or surely counted ranks stay open.
+    assert TSNE()._exaggeration(m, None) == TSNE()._exaggeration(m, 50) == 1
     with pytest.raises(ValueError, match="exaggeration of TSNE must be"):
-        TSNE(exaggeration=0)._exaggeration(m)
+        TSNE(exaggeration=0)._exaggeration(m, None)

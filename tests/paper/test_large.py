@@ -75,8 +75,8 @@ def test_looking_at_some_base_points_costs_nothing(monkeypatch: pytest.MonkeyPat
     assert quick_map >= full_map - 0.2
 
 
-def test_closing_ranks_is_a_choice_between_kinds_and_distances() -> None:
-    """On SIFT, by the ten nearest: what late exaggeration costs, and that it can be left away."""
+def test_the_defaults_find_the_nearest_on_sift_too() -> None:
+    """By the ten nearest of a million-point set's tenth: no worse than the paper's graph."""
     try:
         of = datasets.sift_photos(n_queries=1000)
     except datasets.MissingData as error:
@@ -86,19 +86,23 @@ def test_closing_ranks_is_a_choice_between_kinds_and_distances() -> None:
 
     def recall(**settings: Any) -> float:
         found = []
-        for seed in (0, 1):
+        for seed in (0, 1, 2):
             hasher = bf.IMH(64, random_state=seed, **settings).fit(X)
             index = bf.HammingIndex(n_bits=64)
             index.add(hasher.encode(X))
             ids = index.search(hasher.encode(Q), k=1000).ids
             found.append(np.mean([np.isin(t, i).mean() for t, i in zip(truth, ids, strict=True)]))
-        return float(np.mean(found))
+        return 100 * float(np.mean(found))
 
-    default, open_ranks = recall(), recall(embedding=TSNE(exaggeration=1))
-    papers = recall(base=bf.KMeansBase(1000), embedding=TSNE(perplexity=5))
-    print(
-        f"\nSIFT, ten nearest among the first 1,000: defaults {100 * default:.1f} %, without late "
-        f"exaggeration {100 * open_ranks:.1f} %, the paper's graph at m=1,000 {100 * papers:.1f} %"
+    default = recall()
+    papers, larger = (
+        recall(base=bf.KMeansBase(m), embedding=TSNE(perplexity=5)) for m in (1000, "auto")
     )
-    assert open_ranks > 1.05 * default
-    assert open_ranks > 0.9 * papers
+    closed = recall(embedding=TSNE(exaggeration=1.1))
+    print(
+        f"\nSIFT, ten nearest among the first 1,000: defaults {default:.1f} %, the paper's graph "
+        f"{larger:.1f} %, with m = 1,000 {papers:.1f} %; late exaggeration {closed:.1f} %"
+    )
+    assert default > papers
+    assert default > larger - 0.5
+    assert default > closed

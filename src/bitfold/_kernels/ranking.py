@@ -209,7 +209,7 @@ def _nearest_in(
                 if filled == k:
                     # A tie gets in only before the last of the list, and items ascend.
                     late = not starts.shape[0] or items[k - 1] <= members[starts[c]]
-                    limit = np.int64(distances[k - 1]) - late
+                    limit = int(distances[k - 1]) - late
         start = _seek(words, query, start + _CHUNK, last, limit, buffer)
     return filled, limit
 

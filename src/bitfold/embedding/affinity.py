@@ -50,7 +50,7 @@ def perplexity_affinities(
 
 
 def counted_affinities(
-    blocks: Iterable[Neighbours], m: int, n_neighbors: int = 12, power: float = 2.0, steps: int = 1
+    blocks: Iterable[Neighbours], m: int, n_neighbors: int = 12, power: float = 3.0, steps: int = 1
 ) -> csr_array:
     """p_ij from the data: how many training points lie between base points i and j.
 

@@ -101,6 +101,6 @@ class ElasticEmbedding(Stochastic):
         super().__init__(perplexity, n_iter, learning_rate)
         self.strength = strength
 
-    def _minimiser(self, m: int) -> Minimise:
+    def _minimiser(self, m: int, points_each: float | None) -> Minimise:
         strength = _checks.positive(self.strength, "strength", type(self).__name__)
         return partial(elastic_embedding, strength=strength)

@@ -115,5 +115,5 @@ class SNE(Stochastic):
     Hinton and Roweis, *Stochastic neighbor embedding*, NIPS 2002.
     """
 
-    def _minimiser(self, m: int) -> Minimise:
+    def _minimiser(self, m: int, points_each: float | None) -> Minimise:
         return sne

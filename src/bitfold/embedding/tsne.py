@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from bitfold import _checks
 from bitfold._kernels import forces
 from bitfold.embedding import descent, nearby
-from bitfold.embedding._stochastic import Minimise, Stochastic
+from bitfold.embedding._stochastic import COUNT_SURELY, Minimise, Stochastic
 
 FloatArray = NDArray[np.float32]
 
@@ -115,8 +115,9 @@ class TSNE(Stochastic):
         Step of the descent; None is the number of base points.
     exaggeration
         How much more strongly neighbours attract each other in the last fifth of the iterations:
-        codes repeat more often, and a lookup in a radius finds more. None is the sixth root of the
-        thousands of base points, at least 1; and 1 with a perplexity.
+        codes repeat more often, and a lookup in a radius finds more. None is 1, and where the
+        neighbours are counted with fewer than 50 training points a base point the sixth root of
+        the thousands of base points, at least 1.
 
     References
     ----------
@@ -138,11 +139,13 @@ class TSNE(Stochastic):
         super().__init__(perplexity, n_iter, learning_rate)
         self.exaggeration = exaggeration
 
-    def _minimiser(self, m: int) -> Minimise:
-        return partial(tsne, exaggeration=self._exaggeration(m))
+    def _minimiser(self, m: int, points_each: float | None) -> Minimise:
+        return partial(tsne, exaggeration=self._exaggeration(m, points_each))
 
-    def _exaggeration(self, m: int) -> float:
+    def _exaggeration(self, m: int, points_each: float | None) -> float:
         if self.exaggeration is not None:
             return _checks.positive(self.exaggeration, "exaggeration", type(self).__name__)
+        if points_each is None or points_each >= COUNT_SURELY:
+            return 1.0
         # The more base points, the less each pair is pulled, and the looser clusters become.
-        return max(1.0, (m / 1000) ** (1 / 6)) if self.perplexity is None else 1.0
+        return max(1.0, float((m / 1000) ** (1 / 6)))
