@@ -39,8 +39,8 @@ def hasher(m: int | str) -> bf.IMH:
 def fits_and_encoding(X: FloatArray) -> list[Ratio]:
     """Whole fits, and encoding, by the number of base points."""
     few, automatic, many = hasher(FEW), hasher("auto"), hasher(MANY)
-    base = min(seconds(lambda: few.fit(X)) for _ in range(2))
-    auto, most = seconds(lambda: automatic.fit(X)), seconds(lambda: many.fit(X))
+    base, auto = side_by_side(lambda: few.fit(X), lambda: automatic.fit(X), times=2)
+    most = seconds(lambda: many.fit(X))
     many.encode(X[:1000])
     slow, fast = side_by_side(lambda: many.encode(X), lambda: few.encode(X), times=5)
     what = "fit, 69,000 × 784, 64 bits"

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pytest import MonkeyPatch
 
 from bitfold.embedding import SNE, TSNE, ElasticEmbedding, Embedding, Neighbours, affinity
+from bitfold.embedding._stochastic import how_counted
 from bitfold.embedding.affinity import counted_affinities, perplexity_affinities
 
 Reals = NDArray[np.float64]
@@ -80,6 +81,18 @@ def test_counts_are_the_plain_ones(
     np.testing.assert_allclose(P, P.T)
     assert P.sum() == pytest.approx(1)
     assert not P.diagonal().any()
+
+
+@pytest.mark.parametrize(
+    ("points_each", "n_neighbors", "power", "steps"),
+    [(14.9, 40, 1.0, 3), (15, 12, 2.0, 1), (49.9, 12, 2.0, 1), (50, 12, 3.0, 1)],
+)
+def test_the_more_points_the_sharper(
+    points_each: float, n_neighbors: int, power: float, steps: int
+) -> None:
+    data = Chain(20, 1000)
+    P = how_counted(points_each)(data.blocks(), 20).toarray()
+    assert np.allclose(P, naive(data.indices(), 20, n_neighbors, power, steps), atol=1e-12)
 
 
 def test_a_gap_in_the_data_is_a_gap_in_the_graph() -> None:

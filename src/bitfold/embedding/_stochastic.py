@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 import numpy as np
@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from bitfold import _checks
 from bitfold.embedding import descent
-from bitfold.embedding._base import DataGraph, Embedding, Given
+from bitfold.embedding._base import DataGraph, Embedding, Given, Neighbours
 from bitfold.embedding.affinity import counted_affinities, perplexity_affinities
 
 FloatArray = NDArray[np.float32]
@@ -35,6 +35,13 @@ PERPLEXITY = 5.0
 """Of the base set's own distances, where the graph cannot be counted."""
 
 
+def how_counted(points_each: float) -> Callable[[Iterable[Neighbours], int], csr_array]:
+    """Return how a graph is counted with so many training points a base point."""
+    if points_each < COUNT_SHARPLY:
+        return smoothly_counted
+    return sharply_counted if points_each < COUNT_SURELY else surely_counted
+
+
 class Stochastic(Embedding):
     """An embedding by descent along affinities; a subclass gives ``_minimiser``."""
 
@@ -54,25 +61,24 @@ class Stochastic(Embedding):
         rate = self.learning_rate
         if rate is not None:
             rate = _checks.positive(rate, "learning_rate", owner)
-        P = self._affinities(base, given.data)
+        m, data = len(base), given.data
+        points_each = None if data is None else self._points_each(data, m)
+        if data is None or points_each is None:
+            P = self._by_distance(base)
+        else:
+            P = how_counted(points_each)(data.blocks(at_most=COUNT_ENOUGH * m), m)
         schedule = descent.Schedule(n_iter, rate, on_step=given.on_step)
-        minimise = self._minimiser(len(base), self._points_each(base, given.data))
-        return minimise(P, n_components, given.rng, schedule).Y
+        return self._minimiser(m, points_each)(P, n_components, given.rng, schedule).Y
 
-    def _points_each(self, base: FloatArray, data: DataGraph | None) -> float | None:
-        """Return the training points a base point that the graph is counted with, None if not."""
-        if data is None or data.k < 2 or self.perplexity is not None:
-            return None
-        each = len(data) / len(base)
-        return each if each >= COUNT_FROM else None
+    def _points_each(self, data: DataGraph, m: int) -> float | None:
+        """Return the training points a base point that the graph is counted with.
 
-    def _affinities(self, base: FloatArray, data: DataGraph | None) -> csr_array:
-        """Count the graph where data allow it and no perplexity was asked for."""
-        m, each = len(base), self._points_each(base, data)
-        if data is not None and each is not None:
-            few = smoothly_counted if each < COUNT_SHARPLY else sharply_counted
-            affinities = few if each < COUNT_SURELY else surely_counted
-            return affinities(data.blocks(at_most=COUNT_ENOUGH * m), m)
+        None where they are too few, or a perplexity was asked for.
+        """
+        countable = data.k >= 2 and len(data) >= COUNT_FROM * m
+        return len(data) / m if countable and self.perplexity is None else None
+
+    def _by_distance(self, base: FloatArray) -> csr_array:
         owner = type(self).__name__
         asked = PERPLEXITY if self.perplexity is None else self.perplexity
         perplexity = _checks.positive(asked, "perplexity", owner)
