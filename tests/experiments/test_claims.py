@@ -94,7 +94,7 @@ def _record(name: str, case: Case, favour: int) -> Record:
     record = made_up(case, _value(name, case, favour))
     if case.measure == "digits":
         for i, way in enumerate(WAYS):
-            record["result"][way] = {"relevant": [[favour * i > favour * 1.5]]}
+            record["result"][way] = {"share": 50.0 + favour * i}
     return record
 
 

@@ -153,21 +153,26 @@ def kmedoids(
 ) -> FloatArray:
     """Alternate assignment and medoids from a K-means start (Park and Jun, 2009)."""
     near = _framed(points).points
-    _, start = faiss.knn(kmeans(near, m, n_iter, rng, on_step), near, 1)
-    medoids = np.unique(start[:, 0])
+    centres = kmeans(near, m, n_iter, rng, on_step)
+    medoids = np.empty(0, np.int64)
     for _ in range(n_iter):
-        _, nearest = faiss.knn(near, near[medoids], 1)
-        cluster = nearest[:, 0]
-        moved = np.unique(
-            [_medoid(near, np.flatnonzero(cluster == j), rng) for j in np.unique(cluster)]
-        )
+        _, nearest = faiss.knn(near, centres, 1)
+        # Of each cluster one member: centres that share their nearest sample stay apart.
+        moved = _medoids(near, nearest[:, 0], rng)
         if np.array_equal(moved, medoids):
             break
-        medoids = moved
+        medoids, centres = moved, near[moved]
     distances, _ = faiss.knn(near, near[medoids], 1)
     farthest = np.argsort(-distances[:, 0], kind="stable")
-    # Two centres may have shared a nearest sample; the worst served points make up for them.
+    # Equal samples may leave a cluster empty; the worst served points make up for it.
     return points[np.sort(first_distinct(points, np.concatenate([medoids, farthest]), m))]
+
+
+def _medoids(points: FloatArray, cluster: Indices, rng: np.random.Generator) -> Indices:
+    """Return the medoid of each cluster that has members, in rising order."""
+    order = np.argsort(cluster, kind="stable")
+    parts = np.split(order, np.flatnonzero(np.diff(cluster[order])) + 1)
+    return np.sort([_medoid(points, members, rng) for members in parts])
 
 
 def _medoid(points: FloatArray, members: Indices, rng: np.random.Generator) -> int:

@@ -224,7 +224,10 @@ def show_retrieved(records: list[Record]) -> Shown:
 
 def show_digits(records: list[Record]) -> Shown:
     """What each distance retrieved."""
-    return Shown({"mnist": f.strips(list(records[0]["result"].items()))}, [], note=_RED)
+    result = records[0]["result"]
+    shares = "; ".join(f"{way}: {of['share']:.1f} %" for way, of in result.items())
+    note = f"{_RED} Right answers among the first ten, each digit being the query once: {shares}."
+    return Shown({"mnist": f.strips(list(result.items()))}, [], note=note)
 
 
 _RED = "The query comes first in each line; what is framed in red is of another class."

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from bitfold import hashers as h
 from bitfold.embedding import SNE, TSNE, ElasticEmbedding, Embedding, LaplacianEigenmaps
-from bitfold.hashers._strategies import BASES
+from bitfold.experiments.shared import SharedBase
+from bitfold.hashers._strategies import embedding_strategy
 
 Make = Callable[..., h.Hasher]
 
@@ -31,22 +32,23 @@ class Method(NamedTuple):
 
 
 def _imh(embedding: str | Embedding, rotation: str | None) -> Make:
-    def make(n_bits: int, *, m: int, base: str, k: int) -> h.Hasher:
-        return h.IMH(n_bits, base=BASES[base](m), embedding=embedding, rotation=rotation, k=k)
+    def make(n_bits: int, *, m: int, base: str, k: int, **settings: Any) -> h.Hasher:
+        embedder = embedding_strategy(embedding, "IMH").set_params(**settings)
+        return h.IMH(n_bits, base=SharedBase(m, base), embedding=embedder, rotation=rotation, k=k)
 
     return make
 
 
 def _imhs(rotation: str | None) -> Make:
     def make(n_bits: int, *, m: int) -> h.Hasher:
-        return h.SupervisedIMH(n_bits, base=BASES["kmeans"](m), rotation=rotation)
+        return h.SupervisedIMH(n_bits, base=SharedBase(m), rotation=rotation)
 
     return make
 
 
 def _agh(layers: int) -> Make:
     def make(n_bits: int, *, m: int, base: str, k: int) -> h.Hasher:
-        return h.AGH(n_bits, layers=layers, base=BASES[base](m), k=k)
+        return h.AGH(n_bits, layers=layers, base=SharedBase(m, base), k=k)
 
     return make
 
