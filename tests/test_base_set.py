@@ -280,6 +280,16 @@ def test_medoids_have_the_least_total_distance_of_their_clusters() -> None:
         assert cdist(medoid[None], members).sum() == pytest.approx(total.min(), rel=1e-4)
 
 
+def test_medoids_serve_no_worse_than_those_of_the_clusters_they_start_from() -> None:
+    # Where many points lie near the middle, they are the nearest to many a cluster's mean.
+    X = cloud(1000, 60) * np.random.default_rng(0).exponential(size=(1000, 1)).astype(np.float32)
+    cluster = cdist(X, KMeansBase(50).choose(X, rng=0)).argmin(axis=1)
+    parts = [X[cluster == j] for j in range(50)]
+    start = np.array([part[cdist(part, part).sum(axis=1).argmin()] for part in parts])
+    found = KMediansBase(50).choose(X, rng=0)
+    assert cdist(X, found).min(axis=1).sum() <= 1.001 * cdist(X, start).min(axis=1).sum()
+
+
 def test_medoids_of_large_clusters_by_witnesses() -> None:
     # Over 512 members: a sample of them bears witness, and errs only a little.
     X = cloud(3000, 2)

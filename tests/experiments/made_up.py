@@ -30,7 +30,7 @@ def made_up(case: Case, value: float | None = None) -> Record:
     by_measure: dict[str, dict[str, Any]] = {
         "retrieval": {**result, **curves, "cutoffs": [1, 10]},
         "retrieved": {**strip, "ids": []},
-        "digits": dict.fromkeys(WAYS, {**strip, "share": 70.0}),
+        "digits": {way: {**strip, "share": 70.0} for way in WAYS},
         "plane": plane,
     }
     return Records(None).add(case, by_measure.get(case.measure, result))

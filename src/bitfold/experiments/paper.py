@@ -198,11 +198,11 @@ class Reason(NamedTuple):
 
 _TSNE = (
     "the paper gives neither the perplexity nor the number of iterations of its t-SNE; those here "
-    "are our choice"
+    "are our choice, the same for all rows of a data set"
 )
 _LAPLACIAN = (
-    "the paper gives neither the bandwidth of its weights nor says which base points are linked; "
-    "both are our choice here"
+    "the paper gives neither the bandwidth of its weights nor λ, nor says which base points are "
+    "linked; they are our choice here, made for the rows with K-means"
 )
 
 REASONS: list[Reason] = [
