@@ -53,12 +53,32 @@ def test_classes_come_apart() -> None:
 
 
 def test_the_subspace_is_the_one_that_scikit_learns_svd_solver_finds() -> None:
-    Y, labels = classes(per_class=500)
+    Y, labels = classes()
     svd = LinearDiscriminantAnalysis(solver="svd", n_components=3).fit_transform(Y, labels)
     got = discriminant(Y, labels, 3, "test")
-    # Shrinkage moves it a little, and less the more points there are.
     angles = subspace_angles(got.astype(np.float64), svd - svd.mean(axis=0))
-    assert np.rad2deg(angles).max() < 5
+    assert np.rad2deg(angles).max() < 0.01
+
+
+def test_each_direction_has_the_length_of_its_correlation_with_the_classes() -> None:
+    Y, labels = classes()
+    Z = discriminant(Y, labels, 3, "test")
+    means = np.array([Z[labels == label].mean(axis=0) for label in range(4)])[labels]
+    rho = means.std(axis=0) / Z.std(axis=0)
+    np.testing.assert_allclose(Z.std(axis=0), rho, rtol=1e-4)
+    assert (np.diff(rho) <= 0).all()
+    # Entirely apart, all count alike, however far.
+    far = classes(noise=0)[0]
+    far[:, 0] *= 1000
+    np.testing.assert_allclose(discriminant(far, labels, 3, "test").std(axis=0), 1, rtol=1e-4)
+
+
+def test_too_few_dimensions_leave_bits_that_never_vary() -> None:
+    Y, labels = classes(noise=0)
+    Y[:, 1:] = Y[:, :1]
+    Z = discriminant(Y, labels, 3, "test")
+    assert Z[:, 0].std() > 0.5
+    assert not Z[:, 1:].any()
 
 
 def test_fewer_points_than_dimensions() -> None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.covariance import OAS
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.extmath import svd_flip
 
 from bitfold import _checks
+from bitfold._kernels.threads import serial_blas
 
 FloatArray = NDArray[np.float32]
+
+_RANK = 1e-5
+"""Directions in which the base embedding spreads less than so, of the widest, are rounding."""
 
 
 def discriminant(
@@ -38,23 +40,24 @@ def discriminant(
     limit = min(n_classes - 1, base_embedding.shape[1])
     why = f"classes - 1 = {limit}" if limit == n_classes - 1 else f"n_components = {limit}"
     _checks.integer(n_components, "n_bits", owner, low=1, high=limit, why=why)
-    with warnings.catch_warnings():
-        # A class of one base point adds no scatter, which is as it should be.
-        warnings.filterwarnings("ignore", "Only one sample available")
-        projected = _lda(base_embedding, labels, n_components)
-    return np.ascontiguousarray(projected - projected.mean(axis=0), np.float32)
+    with serial_blas():
+        return _canonical(base_embedding, labels, n_components)
 
 
-def _lda(Y: FloatArray, labels: NDArray[Any], n_components: int) -> NDArray[np.floating[Any]]:
-    """Shrink the within-class scatter, so that it can be inverted when base points are few."""
-    # At one scale, or shrinking towards the identity would favour the widest dimensions.
-    Y = StandardScaler().fit_transform(Y)
-    shrunk = LinearDiscriminantAnalysis(
-        solver="eigen", covariance_estimator=OAS(), n_components=n_components
-    )
-    try:
-        return np.asarray(shrunk.fit(Y, labels).transform(Y))
-    except np.linalg.LinAlgError:
-        # No scatter within any class: the class means alone span the subspace.
-        means = LinearDiscriminantAnalysis(solver="svd", n_components=n_components)
-        return np.asarray(means.fit(Y, labels).transform(Y))
+def _canonical(Y: FloatArray, labels: NDArray[Any], n: int) -> FloatArray:
+    """Return the linear discriminants as canonical correlation with the classes finds them.
+
+    Those of LDA, which scales them by the scatter within classes; where there is none, one
+    direction would then outweigh all others and a rotation would serve it alone. Here each has the
+    length of its correlation ρ with the classes: 1 where they lie entirely apart.
+    """
+    U, lengths, _ = np.linalg.svd(StandardScaler().fit_transform(Y.astype(np.float64)), False)
+    U = U[:, lengths > _RANK * lengths[0]]
+    kinds, sizes = np.unique(labels, return_inverse=True, return_counts=True)[1:]
+    members = np.eye(len(sizes))[kinds] / np.sqrt(sizes)
+    W, correlations, _ = np.linalg.svd(U.T @ members, False)
+    found = svd_flip(U @ W[:, :n], None)[0] * correlations[:n] * np.sqrt(len(Y))
+    # Fewer dimensions than were asked for leave bits that never vary.
+    projected = np.zeros((len(Y), n), np.float32)
+    projected[:, : found.shape[1]] = found
+    return projected

@@ -63,7 +63,7 @@ class Limit(NamedTuple):
 class Embedding(BaseEstimator, ABC):
     """Step 2 of Alg. 1: place the base set in n_components dimensions.
 
-    A subclass gives ``_embed`` and, where dimensions can run out, ``_limit``.
+    A subclass gives ``_embed`` and, where dimensions can run out, ``limit``.
     """
 
     def embed(
@@ -98,14 +98,14 @@ class Embedding(BaseEstimator, ABC):
         points = _checks.matrix(base, owner, name="base", min_rows=2)
         _checks.finite(points, owner, name="base")
         points = np.ascontiguousarray(points, np.float32)
-        limit = self._limit(*points.shape)
+        limit = self.limit(*points.shape)
         high, why = limit or (None, "")
         _checks.integer(n_components, "n_bits", owner, low=1, high=high, why=why)
         Y = self._embed(points, n_components, Given(_checks.generator(rng), data, on_step))
         Y = np.asarray(Y, np.float64)
         return np.ascontiguousarray(Y - Y.mean(axis=0), np.float32)
 
-    def _limit(self, m: int, n_features: int) -> Limit | None:
+    def limit(self, m: int, n_features: int) -> Limit | None:
         """Return the most dimensions there are for m points of n_features; None: no limit."""
         return None
 

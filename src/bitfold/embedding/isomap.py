@@ -56,7 +56,8 @@ class Isomap(Embedding):
     def __init__(self, n_neighbors: int = 5) -> None:
         self.n_neighbors = n_neighbors
 
-    def _limit(self, m: int, n_features: int) -> Limit:
+    def limit(self, m: int, n_features: int) -> Limit:
+        """All eigenvectors but the constant one."""
         return Limit(m - 1, f"m - 1 = {m - 1}")
 
     def _embed(self, base: FloatArray, n_components: int, given: Given) -> RealArray:

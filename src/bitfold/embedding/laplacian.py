@@ -56,7 +56,8 @@ class LaplacianEigenmaps(Embedding):
         self.n_neighbors = n_neighbors
         self.bandwidth = bandwidth
 
-    def _limit(self, m: int, n_features: int) -> Limit:
+    def limit(self, m: int, n_features: int) -> Limit:
+        """All eigenvectors but the constant one."""
         return Limit(m - 1, f"m - 1 = {m - 1}")
 
     def _embed(self, base: FloatArray, n_components: int, given: Given) -> NDArray[np.float64]:

@@ -33,7 +33,8 @@ class PCA(Embedding):
     Jolliffe, Principal Component Analysis, Springer 2002.
     """
 
-    def _limit(self, m: int, n_features: int) -> Limit:
+    def limit(self, m: int, n_features: int) -> Limit:
+        """As many as the base set spans."""
         if m - 1 <= n_features:
             return Limit(m - 1, f"m - 1 = {m - 1}")
         return Limit(n_features, f"n_features={n_features}")

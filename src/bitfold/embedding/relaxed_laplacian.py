@@ -91,7 +91,8 @@ class RelaxedLaplacian(Embedding):
         self.smoothness = smoothness
         self.bandwidth = bandwidth
 
-    def _limit(self, m: int, n_features: int) -> Limit:
+    def limit(self, m: int, n_features: int) -> Limit:
+        """All eigenvectors but the constant one."""
         return Limit(m - 1, f"m - 1 = {m - 1}")
 
     def _embed(self, base: FloatArray, n_components: int, given: Given) -> RealArray:

@@ -21,6 +21,9 @@ from bitfold.subspace import discriminant
 
 FloatArray = NDArray[np.float32]
 
+_COMPONENTS = 256
+"""Dimensions of the embedding from which a supervised subspace is taken; more help little."""
+
 SAMPLE = 16384
 """Rows that bandwidth and rotation are learned from; more change neither."""
 
@@ -173,7 +176,8 @@ class SupervisedIMH(SupervisedMixin, _Inductive):
     embedding
         How to embed it; None is ``TSNE()``.
     n_components
-        Dimensions of the embedding before the projection.
+        Dimensions of the embedding before the projection: the more, the better the projection
+        tells the classes apart. None is 256, or as many as there can be.
     k, bandwidth, rotation, random_state
         As in :class:`IMH`.
 
@@ -195,7 +199,7 @@ class SupervisedIMH(SupervisedMixin, _Inductive):
         *,
         base: BaseStrategy | str | None = None,
         embedding: Embedding | str | None = None,
-        n_components: int = 64,
+        n_components: int | None = None,
         k: int = 5,
         bandwidth: float | None = None,
         rotation: str | None = "itq",
@@ -212,9 +216,8 @@ class SupervisedIMH(SupervisedMixin, _Inductive):
 
     def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
         owner = type(self).__name__
-        n_components = _checks.integer(self.n_components, "n_components", owner, low=1)
         _checks.one_of(self.rotation, "rotation", owner, (None, "itq"))
-        n_bits = self._length(labelled(y, len(rows), owner).n_classes, n_components)
+        n_bits = self._length(labelled(y, len(rows), owner).n_classes)
         base = base_strategy(self.base, owner, KMeansBase(1000))
         embedding = embedding_strategy(self.embedding, owner)
         for_base, for_sample, for_embedding, for_rotation = _checks.generators(self.random_state, 4)
@@ -227,16 +230,23 @@ class SupervisedIMH(SupervisedMixin, _Inductive):
             _checks.refuse("base", owner, demand, f"{len(points)} distinct points")
         self.base_reason_ = base.size(len(rows), rows.n_features).why
         self._settle_base(points, sample)
+        limit = embedding.limit(*points.shape)
+        most = min(len(points) - 1, limit.dimensions) if limit else len(points) - 1
+        n_components = self.n_components or min(_COMPONENTS, most)
         Y = self._embed_base(embedding, n_components, rows, for_embedding, progress)
         Y = discriminant(Y, labels, n_bits, owner)
         self._settle_bits(Y, sample, for_rotation, progress)
 
-    def _length(self, n_classes: int, n_components: int) -> int:
+    def _length(self, n_classes: int) -> int:
         """Check n_bits before any work is done: LDA gives classes - 1 directions."""
-        limit = min(n_classes - 1, n_components)
+        limit, why = n_classes - 1, f"classes - 1 = {n_classes - 1}"
+        if self.n_components is not None:
+            owner = type(self).__name__
+            n_components = _checks.integer(self.n_components, "n_components", owner, low=1)
+            if n_components <= limit:
+                limit, why = n_components, f"n_components = {n_components}"
         if self.n_bits is None:
             return limit
-        why = f"classes - 1 = {limit}" if limit < n_components else f"n_components = {limit}"
         return _checks.integer(
             self.n_bits, "n_bits", type(self).__name__, low=1, high=limit, why=why
         )
