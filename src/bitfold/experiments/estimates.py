@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from bitfold.base_set.clusters import PROJECTED, projects
+from bitfold.embedding.nearby import MANY
 from bitfold.experiments.records import Case, Record
 
 Estimate = Callable[[Case], float]
@@ -32,8 +34,9 @@ def seconds(case: Case) -> float:
     fit = 0.5 + 2e-9 * cells + SECONDS_A_BIT.get(case.method, 0.0) * case.n_bits
     if case.method.startswith(("IMH", "AGH")):
         m = dict(case.options).get("m", 400)
-        # K-means, then t-SNE, whose steps grow with m² up to some thousand points, then with m.
-        fit += 3e-10 * cells * m + 1.5e-7 * case.n_bits * m * min(m, 4000)
+        width = PROJECTED if projects(WIDTHS.get(case.data, 128), m) else cells / rows
+        # K-means, then t-SNE, whose steps grow with m² as long as they look at every pair.
+        fit += 3e-10 * rows * width * m + 3e-8 * case.n_bits * m * (m if m <= MANY else 1700)
         encode += 1.5e-11 * cells * m
     if case.measure == "classification":
         encode += 6e-6 * rows * max(case.n_bits, 16) ** 0.5
