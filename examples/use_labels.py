@@ -1,7 +1,7 @@
 """Use labels: what they give depends on whether the kinds that matter are the data's own clusters.
 
 Two questions about the same digits. Where a kind is one digit, the data show it by themselves and
-labels need not help. Where a kind is two digits that do not look alike (0 and 5, 1 and 6, and so
+labels help less. Where a kind is two digits that do not look alike (0 and 5, 1 and 6, and so
 on), no method can know without them. Two thirds of the rows have a label, the others have -1; the
 queries are new to all methods.
 """
