@@ -526,3 +526,11 @@ def test_a_code_length_or_seed_may_be_a_number_of_numpy() -> None:
     X, _ = few()
     hasher = small(n_bits=np.int64(8), k=np.int32(5), random_state=np.uint8(0)).fit(X)
     assert hasher.encode(X) == small().fit(X).encode(X)
+
+
+def test_more_classes_than_the_embedding_has_dimensions_by_default() -> None:
+    many = np.random.default_rng(0).standard_normal((900, 8)).astype(np.float32)
+    labels = np.repeat(np.arange(300), 3)
+    settings: dict[str, Any] = {"base": KMeansBase(600), "embedding": "le_b", "random_state": 0}
+    assert SupervisedIMH(**settings).fit(many, labels).n_bits_ == 256
+    assert SupervisedIMH(280, **settings).fit(many, labels).n_bits_ == 280

@@ -22,7 +22,8 @@ from bitfold.subspace import discriminant
 FloatArray = NDArray[np.float32]
 
 _COMPONENTS = 256
-"""Dimensions of the embedding from which a supervised subspace is taken; more help little."""
+"""Dimensions of the embedding from which a supervised subspace is taken; more of them part classes
+better still, but t-SNE takes its time."""
 
 SAMPLE = 16384
 """Rows that bandwidth and rotation are learned from; more change neither."""
@@ -170,14 +171,14 @@ class SupervisedIMH(SupervisedMixin, _Inductive):
     Parameters
     ----------
     n_bits
-        Length of the codes, at most the number of classes less one; None is that.
+        Length of the codes, at most the number of classes less one; None is that, or 256.
     base
         How to choose the base set; None is ``KMeansBase(1000)``, shared out over the classes.
     embedding
         How to embed it; None is ``TSNE()``.
     n_components
         Dimensions of the embedding before the projection: the more, the better the projection
-        tells the classes apart. None is 256, or as many as there can be.
+        tells the classes apart. None is 256, or n_bits if that is more, or as many as there can be.
     k, bandwidth, rotation, random_state
         As in :class:`IMH`.
 
@@ -232,7 +233,7 @@ class SupervisedIMH(SupervisedMixin, _Inductive):
         self._settle_base(points, sample)
         limit = embedding.limit(*points.shape)
         most = min(len(points) - 1, limit.dimensions) if limit else len(points) - 1
-        n_components = self.n_components or min(_COMPONENTS, most)
+        n_components = self.n_components or min(max(_COMPONENTS, n_bits), most)
         Y = self._embed_base(embedding, n_components, rows, for_embedding, progress)
         Y = discriminant(Y, labels, n_bits, owner)
         self._settle_bits(Y, sample, for_rotation, progress)
@@ -246,7 +247,7 @@ class SupervisedIMH(SupervisedMixin, _Inductive):
             if n_components <= limit:
                 limit, why = n_components, f"n_components = {n_components}"
         if self.n_bits is None:
-            return limit
+            return min(limit, _COMPONENTS)
         return _checks.integer(
             self.n_bits, "n_bits", type(self).__name__, low=1, high=limit, why=why
         )

@@ -103,8 +103,7 @@ class STH(LinearHasher):
     -----
     The later an eigenvector, the faster it turns, and the less a plane can follow it. Of the bits
     of MNIST's sample the machines give back nine in ten with codes of 16 bits, four in five with
-    64 (``make paper``). A hundred times larger C adds one percent; a graph of nearly all pairs
-    adds six, but its smoother codes lose a fifth of the mean average precision. Short codes suit
+    64 (``make paper``); neither a larger C nor a wider graph changes that much. Short codes suit
     this method best.
 
     References
