@@ -24,7 +24,7 @@ def made_up(case: Case, value: float | None = None) -> Record:
     strip = {"tiles": tiles, "relevant": [[True, False, True]] * 2}
     plane = {
         "base": pack(np.array([[0, 1], [5, 9]], np.uint16)),
-        "points": pack(np.array([[0, 1], [5, 9], [3, 3]], np.uint16)),
+        "points": pack(np.array([[0, 5, 3], [1, 9, 3]], np.uint16)),
         "labels": pack(np.array([0, 1, 2], np.uint8)),
     }
     by_measure: dict[str, dict[str, Any]] = {

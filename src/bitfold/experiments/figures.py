@@ -208,12 +208,13 @@ def plane_panels(result: dict[str, Any]) -> Figure:
     base, all_points, labels = (unpack(result[name]) for name in ("base", "points", "labels"))
     figure = blank(9.2, 4.6, layout="constrained")
     left, right = figure.subplots(1, 2)
-    left.scatter(*base.T.astype(float), s=8, c="#333333", linewidths=0)
-    left.set_title(f"base set, {len(base)} points", fontsize=10)
-    right.scatter(
-        *all_points.T.astype(float), s=0.6, c=labels, cmap="tab10", linewidths=0, rasterized=True
-    )
-    right.set_title(f"all {len(all_points):,} points, by induction", fontsize=10)
+    left.scatter(*base.astype(float), s=8, c="#333333", linewidths=0)
+    left.set_title(f"base set, {base.shape[1]} points", fontsize=10)
+    # They are kept class by class; drawn so, the last class would cover the others.
+    mixed = np.random.default_rng(0).permutation(len(labels))
+    x, y = all_points[:, mixed].astype(float)
+    right.scatter(x, y, s=0.6, c=labels[mixed], cmap="tab10", linewidths=0, rasterized=True)
+    right.set_title(f"all {len(labels):,} points, by induction", fontsize=10)
     for axes in (left, right):
         axes.set_xticks([])
         axes.set_yticks([])
