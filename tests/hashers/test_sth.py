@@ -16,7 +16,7 @@ from bitfold import metrics
 from bitfold.embedding.graph import gaussian_graph
 from bitfold.hashers import PCAH, STH
 from bitfold.hashers import sth as module
-from bitfold.hashers.sth import laplacian_eigenvectors, linear_machine, median_bits
+from bitfold.hashers.sth import laplacian_eigenvectors, median_bits
 
 Array = NDArray[Any]
 X, y = load_digits(return_X_y=True)
@@ -54,16 +54,6 @@ def test_both_ways_find_the_same_eigenvectors(monkeypatch: pytest.MonkeyPatch) -
 def test_bits_of_the_sample_are_balanced() -> None:
     bits = median_bits(np.random.default_rng(0).normal(size=(100, 5)) ** 2)
     assert bits.sum(axis=0).tolist() == [50] * 5
-
-
-def test_a_machine_finds_the_plane_between_ones_and_zeros() -> None:
-    rows = np.random.default_rng(0).uniform(-1, 1, (500, 3))
-    bit = rows @ [1.0, 2.0, -1.0] > 0.3
-    direction, threshold = linear_machine(rows, bit, 100.0)
-    assert np.mean((rows @ direction > threshold) == bit) > 0.99
-    for same in (True, False):
-        direction, threshold = linear_machine(rows, np.full(500, same), 1.0)
-        assert ((rows @ direction > threshold) == same).all()
 
 
 def test_the_machines_agree_with_nine_of_ten_of_the_samples_first_bits() -> None:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
-from sklearn.svm import LinearSVC
 
 from bitfold import _checks
-from bitfold._kernels.threads import map_blocks, serial_blas
+from bitfold._kernels.machines import planes
+from bitfold._kernels.threads import serial_blas
 from bitfold._rows import Rows
 from bitfold.embedding.graph import gaussian_graph
 from bitfold.embedding.spectral import smallest, with_fixed_signs
 from bitfold.hashers._base import Progress
-from bitfold.hashers._linear import Hyperplane, LinearHasher
+from bitfold.hashers._linear import LinearHasher
 from bitfold.hashers._principal import DEFAULT_BITS
 
 FloatArray = NDArray[np.float32]
@@ -64,16 +63,6 @@ def median_bits(Y: RealArray) -> Bits:
     """Cut each column at its median, which gives as many ones as zeros."""
     bits: Bits = np.median(Y, axis=0) < Y
     return bits
-
-
-def linear_machine(sample: RealArray, bit: Bits, C: float) -> Hyperplane:
-    """Return the plane of a linear support vector machine that tells ones from zeros."""
-    if bit.all() or not bit.any():
-        return Hyperplane(np.zeros(sample.shape[1]), -1.0 if bit.any() else 1.0)
-    # The primal problem needs no random order, of which liblinear has one for all threads, and the
-    # tolerance is liblinear's own.
-    machine = LinearSVC(C=C, dual=False, tol=1e-2).fit(sample, bit)
-    return Hyperplane(machine.coef_[0], -float(machine.intercept_[0]))
 
 
 class STH(LinearHasher):
@@ -160,9 +149,8 @@ def _machines(
     """Return all bits' planes: directions as rows, for samples ``length`` times as long."""
     n_bits = bits.shape[1]
     directions, thresholds = np.empty((n_bits, sample.shape[1])), np.empty(n_bits)
-    planes = map_blocks(partial(linear_machine, sample, C=C), bits.T)
-    for bit, plane in enumerate(planes):
-        directions[bit] = plane.direction / length
-        thresholds[bit] = plane.threshold
+    for bit, plane in enumerate(planes(sample, bits, C)):
+        directions[bit] = plane[:-1] / length
+        thresholds[bit] = -plane[-1]
         progress("machines", bit + 1, n_bits)
     return directions, thresholds
