@@ -33,7 +33,7 @@ def test_the_gradient_vanishes() -> None:
     inside = np.maximum(1 - signs * (X @ w[:-1] + w[-1]), 0)
     rows = np.column_stack([X, np.ones(len(X))])
     gradient = w - 2 * rows.T @ (signs * inside)
-    assert np.linalg.norm(gradient) < 1e-3 * np.linalg.norm(2 * rows.T @ signs)
+    assert np.linalg.norm(gradient) < 1e-5 * np.linalg.norm(2 * rows.T @ signs)
 
 
 def test_rows_are_parted_by_the_plane_between_them() -> None:
@@ -58,4 +58,4 @@ def test_a_price_beyond_rounding_is_no_error() -> None:
 def test_a_machine_does_not_depend_on_how_many_there_are() -> None:
     many = np.hstack([TARGETS, ~TARGETS])
     alone = next(planes(X, TARGETS[:, :1], 1.0))
-    np.testing.assert_allclose(next(planes(X, many, 1.0)), alone, rtol=1e-2, atol=1e-3)
+    np.testing.assert_allclose(next(planes(X, many, 1.0)), alone, atol=0.01 * np.abs(alone).max())

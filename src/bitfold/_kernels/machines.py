@@ -23,7 +23,7 @@ _BLOCK = 16
 """Machines that go down together: enough for a matrix product to be quick, and never more, so that
 the number of cores does not change how anything is rounded."""
 
-_TOLERANCE = 1e-4
+_TOLERANCE = 1e-5
 """A machine is done when its gradient is this part of the one it started with."""
 
 _STEPS = 50
