@@ -105,9 +105,8 @@ def _value(name: str, case: Case, favour: int) -> float:
         # Here less is better.
         return 5 - favour * {"PCAH": 2, "STH": 0, "BRE": 0}.get(case.method, 1)
     if case.data == "sift_photos":
-        best = {16: "ITQ", 64: "IMH-tSNE"}.get(case.n_bits, "")
-        low = 0.9 if case.n_bits == 16 else 0.01
-        return 1.0 if (case.method == best) == (favour > 0) else low
+        best, low = ("ITQ", 0.9) if case.n_bits == 16 else ("IMH", 0.01)
+        return 1.0 if case.method.startswith(best) == (favour > 0) else low
     if favour < 0:
         return 1 - merit / 100
     if name == "table-base-method":

@@ -75,7 +75,7 @@ def descriptors(found: Album, features: str, progress: Progress | None) -> Float
 
 
 def cifar10_patches(
-    n_rows: int = 300_000,
+    n_rows: int = 1_000_000,
     n_queries: int = 1000,
     seed: int = 0,
     *,
@@ -87,9 +87,9 @@ def cifar10_patches(
     A stand-in for GIST1M where that is not at hand; never to be reported as GIST1M. The rows are
     the pictures and then patches of 24 × 24 pixels, mirrored or not, all of different places, in
     random order. Queries are of other pictures than the database, so that none has a patch of
-    itself to find. Computed once, block by block, and mapped into memory from the cache folder. A
-    label is the kind of thing in the picture; without labels, as GIST1M has none, the truth is
-    :meth:`Dataset.closest`.
+    itself to find. Computed once, block by block, and mapped into memory from the cache folder: a
+    million rows are 3.8 GB there, and some nine minutes of two cores. A label is the kind of thing
+    in the picture; without labels, as GIST1M has none, the truth is :meth:`Dataset.closest`.
 
     Parameters
     ----------
