@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from bitfold.experiments.artefacts import ARTEFACTS, Protocol
 from bitfold.experiments.data import DATA
 from bitfold.experiments.estimates import from_records, seconds
 from bitfold.experiments.methods import METHODS, PAPER, SCAN, make
-from bitfold.experiments.pictures import pack, unpack
+from bitfold.experiments.pictures import pack, pack_photos, unpack
 from bitfold.experiments.records import Case, Records
 from bitfold.experiments.run import MEASURES
 from bitfold.experiments.shown import choose
@@ -120,4 +121,13 @@ def test_a_report_shows_all_seeds_but_one_number_of_queries() -> None:
 def test_arrays_survive_json() -> None:
     array = np.arange(12, dtype=np.uint16).reshape(3, 4)
     np.testing.assert_array_equal(unpack(pack(array)), array)
+
+
+def test_photos_survive_a_record_but_for_what_no_eye_sees() -> None:
+    # Smooth, and each of another brightness: tiles that were mixed up would differ by far more.
+    shade = np.linspace(0, 40, 32)[:, None, None] + 20 * np.arange(8).reshape(2, 4, 1, 1, 1)
+    tiles = np.broadcast_to(shade, (2, 4, 32, 32, 3)).astype(np.uint8)
+    packed = json.loads(json.dumps(pack_photos(tiles)))
+    assert len(packed["jpeg"]) < tiles.size / 4
+    assert np.abs(unpack(packed).astype(int) - tiles).max() < 8
     assert set(PAPER) <= METHODS.keys()

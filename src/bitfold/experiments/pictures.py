@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import zlib
 from typing import Any
 
@@ -53,7 +54,7 @@ def retrieved(case: Case, data: Dataset, report: Report | None = None) -> Result
     shown = datasets.pictures(case.data, case.queries)
     tiles = np.concatenate([shown.queries[queries][:, None], shown.database[found]], axis=1)
     relevant = np.asarray(data.labels)[found] == np.asarray(data.query_labels)[queries, None]
-    return {"ids": found.tolist(), "relevant": relevant.tolist(), "tiles": pack(tiles)}
+    return {"ids": found.tolist(), "relevant": relevant.tolist(), "tiles": pack_photos(tiles)}
 
 
 def digits(case: Case, data: Dataset, report: Report | None = None) -> Result:
@@ -95,10 +96,33 @@ def pack(array: NDArray[Any]) -> dict[str, Any]:
     return {"dtype": array.dtype.str, "shape": list(array.shape), "data": data}
 
 
+def pack_photos(tiles: Bytes) -> dict[str, Any]:
+    """Write rows and columns of colour pictures as one JPEG, a fourth of their bytes packed."""
+    from PIL import Image
+
+    n_rows, _, height, *_ = tiles.shape
+    sheet = io.BytesIO()
+    Image.fromarray(tiles.swapaxes(1, 2).reshape(n_rows * height, -1, 3)).save(
+        sheet, "JPEG", quality=85
+    )
+    return {"jpeg": base64.b64encode(sheet.getvalue()).decode(), "shape": list(tiles.shape)}
+
+
 def unpack(packed: dict[str, Any]) -> NDArray[Any]:
-    """Read what :func:`pack` wrote."""
+    """Read what :func:`pack` or :func:`pack_photos` wrote."""
+    if "jpeg" in packed:
+        return _unpack_photos(packed)
     content = zlib.decompress(base64.b64decode(packed["data"]))
     return np.frombuffer(content, packed["dtype"]).reshape(packed["shape"])
+
+
+def _unpack_photos(packed: dict[str, Any]) -> Bytes:
+    from PIL import Image
+
+    n_rows, n_columns, height, width, _ = packed["shape"]
+    sheet = np.asarray(Image.open(io.BytesIO(base64.b64decode(packed["jpeg"]))))
+    tiles: Bytes = sheet.reshape(n_rows, height, n_columns, width, 3).swapaxes(1, 2)
+    return tiles
 
 
 def _quantised(points: NDArray[Any], low: NDArray[Any], high: NDArray[Any]) -> NDArray[np.uint16]:
