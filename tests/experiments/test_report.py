@@ -131,6 +131,7 @@ def test_times_are_shown_but_not_judged(tmp_path: Path) -> None:
     cases = ARTEFACTS["table-time"].cases(Protocol(1))
     text = page(tmp_path, "table-time", [made_up(case, 33.4) for case in cases])
     assert "33<small>paper 17 · × 2</small>" in text
+    assert "33<small>paper 1,732 · × 0.019</small>" in text
     assert escape(paper.TIMES) in text
     assert "differ from the paper" not in text
 
@@ -143,6 +144,16 @@ def test_repeats_and_queries_are_told() -> None:
     assert told(one) == "1 run, 1 repeat, 1,000 queries, the whole database"
     more = [Case("mnist", "SH", 64, seed, 10_000) for seed in range(3)]
     assert told(one, *more).startswith("4 runs, 1 to 3 repeats, 1,000 and 10,000 queries")
+    assert (
+        told(Case("mnist", "IMH-tSNE", 2, measure="plane")) == "1 run, 1 repeat, the whole database"
+    )
+
+
+def test_vectors_that_were_classified_are_not_called_a_scan() -> None:
+    cases = [Case("mnist", "ITQ", 64, measure="classification")]
+    cases.append(Case("mnist", SCAN, 0, measure="classification"))
+    (table,) = by_bits(("accuracy", "accuracy"))([made_up(c) for c in cases]).tables
+    assert [row[0].ours for row in table.rows] == ["ITQ", "the vectors themselves"]
 
 
 def test_what_was_not_run_yet_is_told(tmp_path: Path) -> None:

@@ -277,7 +277,7 @@ ARTEFACTS: dict[str, Artefact] = {
             _million("sift_photos", "sift1m"), by_bits(F1, RECALL, stated="fig-sift"),
         ),
         Artefact(
-            "fig-gist", "Fig. 11", "960-D GIST descriptors",
+            "fig-gist", "Fig. 11", "A million GIST descriptors",
             _million("gist_cifar", "gist1m"), by_bits(F1, RECALL),
         ),
         Artefact(

@@ -22,6 +22,8 @@ ACCURACY = ("accuracy", "accuracy %")
 NONE = "\N{EN DASH}"
 """Where there is no number."""
 
+_UNCODED = "the vectors themselves"
+
 BASES = {"random": "random", "kmedians": "K-medians", "kmeans": "K-means"}
 
 
@@ -61,7 +63,7 @@ def by_bits(*measures: tuple[str, str], stated: str = "") -> Callable[[list[Reco
     def show(records: list[Record]) -> Shown:
         shown, tables = {}, []
         for data in dict.fromkeys(record["case"]["data"] for record in records):
-            own = [record for record in records if record["case"]["data"] == data]
+            own = [_renamed(record) for record in records if record["case"]["data"] == data]
             parts = [(head, "bits", _across(own), name, f.n_bits) for name, head in measures]
             shown[data] = f.panels(parts)
             tables += [_numbers(own, data, measure) for measure in measures]
@@ -70,6 +72,14 @@ def by_bits(*measures: tuple[str, str], stated: str = "") -> Callable[[list[Reco
         return Shown(shown, beside + tables, compared)
 
     return show
+
+
+def _renamed(record: Record) -> Record:
+    """Call vectors that were classified what they are: nothing was scanned there."""
+    case = record["case"]
+    if (case["method"], case["measure"]) != (SCAN, "classification"):
+        return record
+    return {**record, "case": {**case, "method": _UNCODED}}
 
 
 def _across(records: list[Record]) -> list[Record]:
@@ -120,7 +130,7 @@ def _stated_table(compared: Iterable[Compared]) -> Table:
 
 def describe(compared: Compared) -> str:
     """Say what a number is of."""
-    method = "the vectors themselves" if compared.method == SCAN else compared.method
+    method = _UNCODED if compared.method == SCAN else compared.method
     bits = [f"{compared.n_bits} bits"] if compared.n_bits else []
     settings = [
         BASES.get(value, f"{name} = {value:,}" if isinstance(value, int) else f"{value}")
@@ -296,6 +306,11 @@ def _time(records: list[Record], measure: str, reported: float, scale: float = 1
     """A time beside the paper's, and how many times that it is."""
     gathered = f.points(records, measure, lambda _: 0.0)
     if not gathered:
-        return Cell(NONE, f"{reported:.2g}")
+        return Cell(NONE, _two_digits(reported))
     ours = scale * gathered[0].mean
-    return Cell(f"{ours:.2g}", f"{reported:.2g}", f"× {ours / reported:.2g}")
+    return Cell(_two_digits(ours), _two_digits(reported), f"× {ours / reported:.2g}")
+
+
+def _two_digits(value: float) -> str:
+    """Write two digits, or all before the point."""
+    return f"{value:.2g}" if value < 100 else f"{value:,.0f}"

@@ -23,6 +23,9 @@ from bitfold.persistence import replace_atomically
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_ASKING = ("retrieval", "scan", "classification")
+"""Measures that are means over all queries."""
+
 _CLASSES = {True: "yes", False: "no", None: "none"}
 
 
@@ -70,11 +73,9 @@ def write_report(
 def _summary(parts: list[Part]) -> str:
     """Say how many claims hold."""
     verdicts = [verdict.holds for part in parts for verdict in part.verdicts]
-    counts = [verdicts.count(holds) for holds in (True, False, None)]
-    return (
-        f"Of {len(verdicts)} claims {counts[0]} hold, {counts[1]} do not, and {counts[2]} could "
-        "not be judged yet."
-    )
+    held, failed, unknown = (verdicts.count(holds) for holds in (True, False, None))
+    left = f" {unknown} could not be judged yet." if unknown else ""
+    return f"Of {len(verdicts)} claims {held} hold and {failed} do not.{left}"
 
 
 def _settings() -> str:
@@ -145,11 +146,13 @@ def extent(records: list[Record]) -> str:
         seeds[setting] = seeds.get(setting, 0) + 1
     few, many = min(seeds.values()), max(seeds.values())
     repeats = f"{many}" if few == many else f"{few} to {many}"
-    queries = " and ".join(f"{n:,}" for n in sorted({case["queries"] for case in cases}))
+    # Of pictures only some queries are shown, or none.
+    asked = {case["queries"] for case in cases if case["measure"] in _ASKING}
+    queries = f"{' and '.join(f'{n:,}' for n in sorted(asked))} queries, " if asked else ""
     rows = max(case["rows"] for case in cases)
     size = f"a small version, {rows:,} rows of the database" if rows else "the whole database"
     runs, times = ("run" if len(cases) == 1 else "runs"), ("" if many == 1 else "s")
-    return f"{len(cases)} {runs}, {repeats} repeat{times}, {queries} queries, {size}"
+    return f"{len(cases)} {runs}, {repeats} repeat{times}, {queries}{size}"
 
 
 def lacking(artefact: Artefact, records: list[Record]) -> str:
