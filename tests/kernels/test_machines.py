@@ -49,9 +49,10 @@ def test_a_target_that_is_always_the_same_is_found_everywhere(target: bool) -> N
     assert ((X @ plane[:-1] + plane[-1] > 0) == target).all()
 
 
-def test_a_price_beyond_rounding_is_no_error() -> None:
+@pytest.mark.parametrize("C", [1e15, 1e308])
+def test_a_price_beyond_rounding_is_no_error(C: float) -> None:
     copies = np.column_stack([X, X])
-    for plane, target in zip(planes(copies, TARGETS, 1e15), TARGETS.T, strict=True):
+    for plane, target in zip(planes(copies, TARGETS, C), TARGETS.T, strict=True):
         assert np.mean((copies @ plane[:-1] + plane[-1] > 0) == target) > 0.95
 
 

@@ -33,6 +33,9 @@ _HALVINGS = 20
 _ROUGHLY = 0.1
 """How near a step comes to Newton's: nearer would not save any."""
 
+_HARD = 1e15
+"""A price that no row pays if it can be helped: beside more of it |w|² is lost in rounding."""
+
 _TINY = np.finfo(np.float64).tiny
 
 
@@ -42,9 +45,10 @@ def planes(X: RealArray, targets: Bits, C: float) -> Iterator[RealArray]:
     They have the least ½ (|w|² + b²) + C Σ max(0, 1 - y (x·w + b))², where y is 1 for targets that
     are true and -1 for others: the problem of scikit-learn's ``LinearSVC``.
     """
-    rows, back = _in_their_span(X)
-    rows = np.column_stack([rows, np.ones(len(rows))])
+    C = min(C, _HARD)
     with serial_blas():
+        rows, back = _in_their_span(X)
+        rows = np.column_stack([rows, np.ones(len(rows))])
         most = _most_curved(rows, C)
     blocks = (targets[:, i : i + _BLOCK] for i in range(0, targets.shape[1], _BLOCK))
     for found in map_blocks(partial(_lowest, rows, most, C), blocks):
