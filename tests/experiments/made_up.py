@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bitfold.experiments.methods import METHODS
-from bitfold.experiments.pictures import pack
+from bitfold.experiments.packing import pack
 from bitfold.experiments.records import Case, Record, Records
 
 NUMBERS = ("map", "f1", "precision", "recall", "fit_seconds", "encode_us", "test_ms", "accuracy")

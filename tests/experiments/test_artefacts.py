@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from PIL import Image
 from tests.experiments.made_up import made_up
 
 from bitfold.experiments.artefacts import ARTEFACTS, Protocol
 from bitfold.experiments.data import DATA
 from bitfold.experiments.estimates import from_records, seconds
 from bitfold.experiments.methods import METHODS, PAPER, SCAN, make
-from bitfold.experiments.pictures import pack, pack_photos, unpack
+from bitfold.experiments.packing import (
+    in_palette,
+    inline_in_palette,
+    pack,
+    pack_photos,
+    unpack,
+)
 from bitfold.experiments.records import Case, Records
 from bitfold.experiments.run import MEASURES
 from bitfold.experiments.shown import choose
@@ -130,4 +139,22 @@ def test_photos_survive_a_record_but_for_what_no_eye_sees() -> None:
     packed = json.loads(json.dumps(pack_photos(tiles)))
     assert len(packed["jpeg"]) < tiles.size / 4
     assert np.abs(unpack(packed).astype(int) - tiles).max() < 8
+
+
+@pytest.mark.parametrize("transparent", [False, True])
+def test_a_picture_in_a_palette_is_smaller_and_looks_the_same(transparent: bool) -> None:
+    y, x = np.mgrid[:128, :128]
+    noise = np.random.default_rng(0).integers(0, 8, (128, 128))
+    picture = np.stack([x + noise, y + noise, x, np.full_like(x, 255)], axis=2).astype(np.uint8)
+    picture[:32, :32, 3] = 0 if transparent else 255
+    png = io.BytesIO()
+    Image.fromarray(picture).save(png, "PNG")
+    inline = b'<image href="data:image/png;base64,%s"/>' % base64.b64encode(png.getvalue())
+    few = in_palette(png.getvalue())
+    assert len(few) < 0.6 * len(png.getvalue())
+    assert inline_in_palette(inline).split(b",")[1] == base64.b64encode(few) + b'"/>'
+    read = np.asarray(Image.open(io.BytesIO(few)).convert("RGBA")).astype(int)
+    assert (read[:, :, 3] == picture[:, :, 3]).all()
+    seen = picture[:, :, 3] > 0
+    assert np.abs(read - picture)[seen].mean() < 8
     assert set(PAPER) <= METHODS.keys()

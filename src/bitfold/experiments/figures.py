@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfold.experiments.pictures import unpack
+from bitfold.experiments.packing import unpack
 from bitfold.experiments.records import Record
 
 if TYPE_CHECKING:

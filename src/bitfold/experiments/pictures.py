@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
-import zlib
 from typing import Any
 
 import numpy as np
@@ -14,6 +11,7 @@ from scipy.spatial.distance import cdist
 from bitfold import datasets
 from bitfold.base_set import RandomBase
 from bitfold.datasets import Dataset
+from bitfold.experiments.packing import pack, pack_photos
 from bitfold.experiments.records import Case
 from bitfold.experiments.retrieval import Report, Result, code
 from bitfold.hashers import IMH, LSH
@@ -88,41 +86,6 @@ def digits(case: Case, data: Dataset, report: Report | None = None) -> Result:
 def first_of_each_class(labels: NDArray[Any]) -> NDArray[np.int64]:
     """Return the first row of each class, in the order of the classes."""
     return np.unique(labels, return_index=True)[1]
-
-
-def pack(array: NDArray[Any]) -> dict[str, Any]:
-    """Write a small array as JSON can hold it."""
-    data = base64.b64encode(zlib.compress(np.ascontiguousarray(array).tobytes(), 9)).decode()
-    return {"dtype": array.dtype.str, "shape": list(array.shape), "data": data}
-
-
-def pack_photos(tiles: Bytes) -> dict[str, Any]:
-    """Write rows and columns of colour pictures as one JPEG, a fourth of their bytes packed."""
-    from PIL import Image
-
-    n_rows, _, height, *_ = tiles.shape
-    sheet = io.BytesIO()
-    Image.fromarray(tiles.swapaxes(1, 2).reshape(n_rows * height, -1, 3)).save(
-        sheet, "JPEG", quality=85
-    )
-    return {"jpeg": base64.b64encode(sheet.getvalue()).decode(), "shape": list(tiles.shape)}
-
-
-def unpack(packed: dict[str, Any]) -> NDArray[Any]:
-    """Read what :func:`pack` or :func:`pack_photos` wrote."""
-    if "jpeg" in packed:
-        return _unpack_photos(packed)
-    content = zlib.decompress(base64.b64decode(packed["data"]))
-    return np.frombuffer(content, packed["dtype"]).reshape(packed["shape"])
-
-
-def _unpack_photos(packed: dict[str, Any]) -> Bytes:
-    from PIL import Image
-
-    n_rows, n_columns, height, width, _ = packed["shape"]
-    sheet = np.asarray(Image.open(io.BytesIO(base64.b64decode(packed["jpeg"]))))
-    tiles: Bytes = sheet.reshape(n_rows, height, n_columns, width, 3).swapaxes(1, 2)
-    return tiles
 
 
 def _quantised(points: NDArray[Any], low: NDArray[Any], high: NDArray[Any]) -> NDArray[np.uint16]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Mapping
 from html import escape
 from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bitfold.experiments import paper
 from bitfold.experiments.artefacts import CALIBRATED, MANY, Artefact, Protocol
 from bitfold.experiments.claims import CLAIMS, Verdict, judge
 from bitfold.experiments.layouts import Cell, Shown, Table, describe
+from bitfold.experiments.packing import in_palette, inline_in_palette
 from bitfold.experiments.paper import Compared
 from bitfold.experiments.records import Case, Record
 from bitfold.experiments.shown import setting
@@ -126,15 +128,25 @@ def _figure(folder: Path, artefact: Artefact, data: str, figure: Figure) -> str:
     stem = f"{artefact.name}-{data}"
     # A fixed salt and no date: the same records draw the same bytes.
     with rc_context({"svg.hashsalt": "bitfold"}):
-        for suffix, options in ((".svg", {"metadata": {"Date": None}}), (".png", {"dpi": 130})):
-            with replace_atomically(folder / f"{stem}{suffix}") as file:
-                figure.savefig(file, format=suffix[1:], **options)
+        drawn = {
+            ".svg": inline_in_palette(_saved(figure, format="svg", metadata={"Date": None})),
+            ".png": in_palette(_saved(figure, format="png", dpi=130)),
+        }
+    for suffix, content in drawn.items():
+        with replace_atomically(folder / f"{stem}{suffix}") as file:
+            file.write(content)
     name = escape(paper.DATA_NAMES.get(data, data))
     return (
         f'<figure><img src="{stem}.png" alt="{escape(artefact.title)}, {name}" loading="lazy">'
         f'<figcaption>{name} · <a href="{stem}.png">PNG</a> · <a href="{stem}.svg">SVG</a>'
         "</figcaption></figure>"
     )
+
+
+def _saved(figure: Figure, **options: Any) -> bytes:
+    content = io.BytesIO()
+    figure.savefig(content, **options)
+    return content.getvalue()
 
 
 def extent(records: list[Record]) -> str:
