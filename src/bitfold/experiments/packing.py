@@ -23,7 +23,7 @@ def pack(array: NDArray[Any]) -> dict[str, Any]:
 
 
 def pack_photos(tiles: Bytes) -> dict[str, Any]:
-    """Write rows and columns of colour pictures as one JPEG, a fourth of their bytes packed."""
+    """Write rows and columns of colour pictures as one JPEG, a seventh of the packed bytes."""
     from PIL import Image
 
     n_rows, _, height, *_ = tiles.shape
