@@ -68,8 +68,8 @@ compare: $(STAMP)
 	  $(BIN)/bitfold compare $$data --records docs/compare.jsonl && \
 	  $(BIN)/bitfold compare $$data --records docs/compare.jsonl --bits 9 --methods labels \
 	  || exit 1; done
-	$(BIN)/python -m bitfold.experiments.comparison docs
-	$(BIN)/python -m bitfold.experiments.published docs
+	$(BIN)/python -m reproduction.comparison docs
+	$(BIN)/python -m reproduction.published docs
 
 # The site in out/site, with every link in it checked; what builds it is no part of the tests.
 $(VENV)/.docs: $(STAMP)
@@ -80,8 +80,8 @@ docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 gallery: $(STAMP)
-	$(BIN)/python -m bitfold.experiments.gallery docs
-	$(BIN)/python -m bitfold.experiments.theory docs
+	$(BIN)/python -m reproduction.gallery docs
+	$(BIN)/python -m reproduction.theory docs
 	for example in examples/*.py; do \
 	  $(BIN)/python $$example docs/images/examples/$$(basename $$example .py).png || exit 1; done
 

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from reproduction.records import Record
 from scipy.optimize import nnls
-
-from bitfold.experiments.records import Record
 
 LOCAL, ONE, TWO = "local", "1 worker", "2 workers"
 PLACES = (LOCAL, ONE, TWO)

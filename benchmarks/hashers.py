@@ -11,10 +11,10 @@ from sklearn.svm import LinearSVC
 from benchmarks._harness import Ratio, side_by_side
 from benchmarks.core import vectors
 from bitfold._kernels.machines import planes
-from bitfold._kernels.threads import map_blocks
-from bitfold.embedding.graph import gaussian_graph
+from bitfold._linalg.graph import gaussian_graph
+from bitfold._threads import map_blocks
 from bitfold.hashers import ITQ, LSH, PCAH, Hasher
-from bitfold.hashers._linear import LinearHasher
+from bitfold.hashers.base.linear import LinearHasher
 from bitfold.hashers.itq import SAMPLE
 from bitfold.hashers.sth import laplacian_eigenvectors, median_bits
 

@@ -17,6 +17,7 @@ import dask.array as da
 import numpy as np
 from dask.delayed import delayed
 from numpy.typing import NDArray
+from reproduction.records import Case, Records
 
 import bitfold as bf
 from benchmarks import _costs
@@ -24,8 +25,7 @@ from benchmarks._costs import ENCODE, FIT, FIT_ALL, INDEX, LOCAL, ONE, SEARCH, T
 from benchmarks._harness import Ratio, best_of, dask_workers
 from benchmarks.streaming import D, write_vectors
 from bitfold import datasets, distributed
-from bitfold.experiments.records import Case, Records
-from bitfold.streaming import encode_to_file
+from bitfold.io.codes_file import encode_to_file
 from distributed import wait
 
 SIZES = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)

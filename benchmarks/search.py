@@ -21,7 +21,7 @@ import bitfold as bf
 from benchmarks._harness import Ratio, best_of, seconds, side_by_side
 from bitfold import datasets
 from bitfold._kernels.hamming import popcount
-from bitfold._kernels.threads import map_blocks
+from bitfold._threads import map_blocks
 
 Bytes = NDArray[np.uint8]
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import bitfold as bf
 from benchmarks._harness import Ratio, seconds
 from bitfold import datasets
-from bitfold.streaming import encode_to_file
+from bitfold.io.codes_file import encode_to_file
 
 N, D = 10_000_000, 128
 HELD = 1_000_000

@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import bitfold as bf
-from bitfold.streaming import encode_to_file
+from bitfold.io.codes_file import encode_to_file
 
 N_ROWS, WIDTH, BLOCK = 80_000, 64, 10_000
 

@@ -17,7 +17,6 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
-from bitfold._rows import Rows
 from bitfold.base_set import (
     BaseStrategy,
     KMeansBase,
@@ -34,6 +33,7 @@ from bitfold.base_set import (
 )
 from bitfold.base_set import size as sizing
 from bitfold.base_set.size import BUDGET, work
+from bitfold.io.rows import Rows
 
 FloatArray = NDArray[np.float32]
 EVERY = pytest.mark.parametrize("strategy", [RandomBase, KMeansBase, KMediansBase])

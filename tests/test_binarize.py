@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.linalg import orthogonal_procrustes
 
-from bitfold.binarize import bits, itq
+from bitfold.rotation import bits, itq
 
 FloatArray = NDArray[np.float32]
 

@@ -20,6 +20,7 @@ import httpx
 import psycopg
 import pytest
 import typer
+from reproduction.artefacts import ARTEFACTS
 from tests import test_public_names
 from tests.cli.conftest import environment, warm  # noqa: F401
 from tests.documentation import PAGES, ROOT, Block, blocks_of, lay_out, make_databases
@@ -27,7 +28,6 @@ from tests.explorer.conftest import running
 from tests.stores.postgres import on_localhost
 
 from bitfold.cli._app import app
-from bitfold.experiments.artefacts import ARTEFACTS
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 BLOCKS = [(page, block) for page in PAGES for block in blocks_of(page.read_text("utf-8"))]

@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from reproduction.prototype import exact_induction
 from scipy.spatial.distance import cdist
 
 from bitfold.induction import BaseSet, Neighbours, learn_bandwidth
-from bitfold.induction.carry import MANY
-from bitfold.prototype import exact_induction
+from bitfold.induction.induce import MANY
 
 FloatArray = NDArray[np.float32]
 

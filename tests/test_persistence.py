@@ -25,8 +25,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from bitfold import persistence
-from bitfold.persistence import FormatError, Stored, read, replace_atomically, write
+from bitfold.io import model_file
+from bitfold.io.model_file import FormatError, Stored, read, replace_atomically, write
 
 DTYPES = [
     "bool", "uint8", "int8", "uint16", "int16", "float16",
@@ -600,7 +600,7 @@ def test_circular_and_deep_meta(written: Path) -> None:
 
 
 def test_meta_beyond_the_header(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(persistence, "_MAX_HEADER", 2000)
+    monkeypatch.setattr(model_file, "_MAX_HEADER", 2000)
     with pytest.raises(ValueError, match=r"meta of X must be at most 2000 bytes of JSON, got 21"):
         write(written, Stored("X", {"a": "b" * 2000}, {}))
     assert_untouched(written)

@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
-
-from bitfold.prototype import (
+from reproduction.prototype import (
     cover,
     exact_induction,
     induction_weights,

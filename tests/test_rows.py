@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from numpy.typing import NDArray
 
-from bitfold import _rows
-from bitfold._rows import BLOCK_BYTES, Rows, block_length
+from bitfold.io import rows
+from bitfold.io.rows import BLOCK_BYTES, Rows, block_length
 
 FloatArray = NDArray[np.float32]
 DTYPES = ["f2", "f4", "f8", "g", "?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", ">f4", ">i2"]
@@ -31,8 +31,8 @@ def all_of(rows: Rows) -> FloatArray:
 @pytest.fixture
 def short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of 64 rows and gatherings of 10, so that a few hundred rows make several."""
-    monkeypatch.setattr(_rows, "BLOCK_BYTES", 1)
-    monkeypatch.setattr(_rows, "_SCATTERED", 10)
+    monkeypatch.setattr(rows, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(rows, "_SCATTERED", 10)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

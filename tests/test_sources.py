@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from pyarrow import dataset, parquet
 from scipy import sparse
 
-from bitfold import _sources
-from bitfold._kernels.threads import map_blocks
-from bitfold._rows import Rows
-from bitfold._sources import Stream, opened
+from bitfold._threads import map_blocks
 from bitfold.hashers import LSH
+from bitfold.io import sources
+from bitfold.io.rows import Rows
+from bitfold.io.sources import Stream, opened
 
 X = np.random.default_rng(0).integers(0, 200, (500, 3)).astype(np.float32)
 
@@ -44,8 +44,8 @@ class Counting:
 @pytest.fixture
 def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep 64 rows for each thread, so that a few hundred do not all stay."""
-    monkeypatch.setattr(_sources, "_LONGEST_BYTES", 1)
-    monkeypatch.setattr(_sources, "n_threads", lambda: 1)
+    monkeypatch.setattr(sources, "_LONGEST_BYTES", 1)
+    monkeypatch.setattr(sources, "n_threads", lambda: 1)
 
 
 @given(st.lists(st.integers(0, 500), max_size=6), st.data())
@@ -130,7 +130,7 @@ def test_a_jump_reads_nothing_on_the_way() -> None:
     assert remote.asked[0][0] % 100 == 0
 
 
-def sources(folder: Path) -> dict[str, Any]:
+def all_sources(folder: Path) -> dict[str, Any]:
     np.save(folder / "x.npy", X)
     file = h5py.File(folder / "x.h5", "w")
     lists = pa.FixedSizeListArray.from_arrays(pa.array(X.ravel()), 3)
@@ -156,7 +156,7 @@ def sources(folder: Path) -> dict[str, Any]:
 
 def test_whatever_holds_the_vectors_the_rows_are_the_same(tmp_path: Path) -> None:
     codes = LSH(16, random_state=0).fit(X).encode(X)
-    for name, source in sources(tmp_path).items():
+    for name, source in all_sources(tmp_path).items():
         stream = opened(source)
         assert isinstance(stream, Stream) == (name != "memory map"), name
         assert stream.shape == X.shape, name

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bitfold import streaming
 from bitfold.datasets import open_vectors
 from bitfold.hashers import LSH, Hasher
-from bitfold.streaming import ChangedInput, encode_to_file
+from bitfold.io import codes_file
+from bitfold.io.codes_file import ChangedInput, encode_to_file
 
 X = np.random.default_rng(0).standard_normal((30_000, 5)).astype(np.float32)
 
@@ -35,7 +35,7 @@ def hasher() -> Hasher:
 
 @pytest.fixture(autouse=True)
 def always_saved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streaming, "_SAVE_SECONDS", 0.0)
+    monkeypatch.setattr(codes_file, "_SAVE_SECONDS", 0.0)
 
 
 def names(folder: Path) -> list[str]:
@@ -183,7 +183,7 @@ def test_a_full_disk_costs_only_what_was_not_saved(
     hasher: Hasher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written = 0
-    append = streaming._Partial.append
+    append = codes_file._Partial.append
 
     def full(self: Any, codes: Any) -> None:
         nonlocal written
@@ -193,7 +193,7 @@ def test_a_full_disk_costs_only_what_was_not_saved(
         written += len(codes)
 
     with monkeypatch.context() as patch:
-        patch.setattr(streaming._Partial, "append", full)
+        patch.setattr(codes_file._Partial, "append", full)
         with pytest.raises(OSError, match="No space left"):
             encode_to_file(hasher, X, tmp_path / "c.npy")
     seen: list[int] = []
@@ -217,7 +217,7 @@ def test_a_file_that_was_finished_meanwhile_is_not_touched(
 ) -> None:
     """The lock may be won only after the other process has given the file its name."""
     path, finished = tmp_path / "c.npy.partial", tmp_path / "c.npy"
-    lock = streaming._lock
+    lock = codes_file._lock
     calls = 0
 
     def late(file: Any) -> None:
@@ -228,8 +228,8 @@ def test_a_file_that_was_finished_meanwhile_is_not_touched(
             path.rename(finished)
         lock(file)
 
-    monkeypatch.setattr(streaming, "_lock", late)
-    file = streaming._open_locked(path, finished)
+    monkeypatch.setattr(codes_file, "_lock", late)
+    file = codes_file._open_locked(path, finished)
     file.close()
     assert calls == 2
     assert finished.read_bytes() == b"finished by the other"

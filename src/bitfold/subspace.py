@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.extmath import svd_flip
 
-from bitfold import _checks
-from bitfold._kernels.threads import serial_blas
+from bitfold import _validation
+from bitfold._threads import serial_blas
 
 FloatArray = NDArray[np.float32]
 
@@ -36,10 +36,10 @@ def discriminant(
     """
     n_classes = len(np.unique(labels))
     if n_classes < 2:
-        _checks.refuse("y", owner, "labels of at least 2 classes", f"{n_classes} class")
+        _validation.refuse("y", owner, "labels of at least 2 classes", f"{n_classes} class")
     limit = min(n_classes - 1, base_embedding.shape[1])
     why = f"classes - 1 = {limit}" if limit == n_classes - 1 else f"n_components = {limit}"
-    _checks.integer(n_components, "n_bits", owner, low=1, high=limit, why=why)
+    _validation.integer(n_components, "n_bits", owner, low=1, high=limit, why=why)
     with serial_blas():
         return _canonical(base_embedding, labels, n_components)
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks._costs import ENCODE, FIT, LOCAL, ONE, SEARCH, TWO
+from reproduction.records import Records
 
 from benchmarks import _costs
-from bitfold.experiments.records import Records
 
 DOCS = Path(__file__).parents[2] / "docs"
 SIZES = (10**5, 10**6, 10**7)

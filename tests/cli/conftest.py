@@ -49,7 +49,7 @@ WARM = """
 import gc, json, os, resource, sys
 import h5py, pyarrow.dataset, pyarrow.parquet, rich.progress, rich.table, typer, zarr
 import numpy as np
-import bitfold.cli._app, bitfold.datasets, bitfold.metrics, bitfold.search, bitfold.streaming
+import bitfold.cli._app, bitfold.datasets, bitfold.metrics, bitfold.search, bitfold.io.codes_file
 from bitfold.hashers import LSH
 
 X = np.zeros((9, 9), np.float32)

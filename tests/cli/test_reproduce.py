@@ -75,7 +75,7 @@ def records(path: Path) -> list[dict[str, Any]]:
 
 
 def test_the_list_has_every_artefact_and_its_time(reproduce: Run) -> None:
-    from bitfold.experiments.artefacts import ARTEFACTS
+    from reproduction.artefacts import ARTEFACTS
 
     done = reproduce("--list")
     assert (done.returncode, done.stderr) == (0, "")

@@ -18,9 +18,9 @@ from sklearn.datasets import load_digits
 from tests.contract.test_laws import HASHERS, name
 from threadpoolctl import threadpool_limits
 
-from bitfold import _rows, _sources
 from bitfold.datasets import open_vectors
 from bitfold.hashers import Hasher
+from bitfold.io import rows, sources
 
 DIGITS, LABELS = load_digits(return_X_y=True)
 PASSES = {"LSH": 2, "PCAH": 3, "ITQ": 3, "KSH": 4}
@@ -32,8 +32,8 @@ X, Y = DIGITS[:700].astype(np.float32), LABELS[:700]
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Blocks of 64 rows and a short memory of them, so that 700 rows are many."""
-    monkeypatch.setattr(_rows, "BLOCK_BYTES", 1)
-    monkeypatch.setattr(_sources, "_LONGEST_BYTES", 1)
+    monkeypatch.setattr(rows, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(sources, "_LONGEST_BYTES", 1)
     with threadpool_limits(1):
         yield
 

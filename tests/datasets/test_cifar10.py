@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from bitfold import datasets
-from bitfold.datasets import DamagedData, MissingData, _cifar_album
+from bitfold.datasets import DamagedData, MissingData, _cifar_images
 from bitfold.datasets._opcodes import read_plain
 from bitfold.features import colour_gist, gist
 
@@ -151,7 +151,7 @@ def test_every_form_gives_the_same_pictures(form: str, folder: Path) -> None:
     name, write = FORMS[form]
     write(folder / name)
     for _ in range(2):  # From the files, then from the cache.
-        found = _cifar_album.album()
+        found = _cifar_images.album()
         assert np.array_equal(found.pictures, PICTURES)
         assert np.array_equal(found.labels, LABELS)
 
@@ -159,7 +159,7 @@ def test_every_form_gives_the_same_pictures(form: str, folder: Path) -> None:
 def test_jpeg_gives_nearly_the_same_pictures(folder: Path) -> None:
     flat = np.repeat(np.repeat(RNG.integers(0, 256, (N, 2, 2, 3)), 16, 1), 16, 2).astype(np.uint8)
     write_jpeg_archive(folder / "cifar10-jpeg.npz", jpegs(flat))
-    found = _cifar_album.album()
+    found = _cifar_images.album()
     assert np.abs(found.pictures.astype(int) - flat).mean() < 6
     assert np.array_equal(found.labels, LABELS)
     data = datasets.cifar10(4, features="pixels")
@@ -362,7 +362,7 @@ def test_damaged_batches_are_read_or_refused(data: st.DataObject) -> None:
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     content = content[: data.draw(st.integers(0, len(content)))]
     try:
-        _cifar_album._read_python(bytes(content), Path("x"))
+        _cifar_images._read_python(bytes(content), Path("x"))
     except DamagedData as error:
         assert str(error).startswith("x must ")
 
@@ -381,7 +381,7 @@ def test_damaged_batches_are_read_or_refused(data: st.DataObject) -> None:
 )
 def test_batches_with_other_fields_are_refused(batch: Any) -> None:
     with pytest.raises(DamagedData, match=r"^x must .*, got .*\.$"):
-        _cifar_album._read_python(pickle.dumps(batch, 2), Path("x"))
+        _cifar_images._read_python(pickle.dumps(batch, 2), Path("x"))
 
 
 def test_without_pillow_the_extra_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bitfold.datasets import DamagedData, MissingData, _download, _files
-from bitfold.datasets._download import Remote, Unreachable, fetch
+from bitfold.datasets import DamagedData, MissingData
+from bitfold.io import data_files, download
+from bitfold.io.download import Remote, Unreachable, fetch
 
 CONTENT = np.random.default_rng(0).bytes(300_000)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -231,7 +232,7 @@ def test_two_at_once_fetch_once(web: Web, tmp_path: Path) -> None:
 def test_a_server_that_falls_silent_is_given_up(
     web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_download, "TIMEOUT", 0.1)
+    monkeypatch.setattr(download, "TIMEOUT", 0.1)
     web.seconds = 0.5
     with pytest.raises(Unreachable, match="timed out"):
         fetch(Remote(web.place + "file", SHA256), tmp_path / "file", silent)
@@ -255,13 +256,13 @@ def test_a_file_is_found_before_it_is_fetched(
     web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     remote = Remote(web.place + "file", SHA256)
-    path = _files.located("set", remote)
+    path = data_files.located("set", remote)
     assert path == tmp_path / "cache" / "set" / "file"
-    assert _files.located("set", remote) == path
+    assert data_files.located("set", remote) == path
     (tmp_path / "data" / "set").mkdir(parents=True)
     (tmp_path / "data" / "set" / "file").write_bytes(b"mine")
     monkeypatch.setenv("BITFOLD_DATA", str(tmp_path / "data"))
-    assert _files.located("set", remote).read_bytes() == b"mine"
+    assert data_files.located("set", remote).read_bytes() == b"mine"
     assert len(web.asked) == 1
 
 
@@ -270,7 +271,7 @@ def test_without_a_network_the_error_says_what_to_do(tmp_path: Path) -> None:
     url = f"http://127.0.0.1:{a_closed_port()}/file"
     start = time.perf_counter()
     with pytest.raises(MissingData) as error:
-        _files.located("set", Remote(url))
+        data_files.located("set", Remote(url))
     assert time.perf_counter() - start < 4
     sentence = str(error.value)
     for part in ("set/file", "BITFOLD_DATA", "not set", str(tmp_path / "cache"), url, "refused"):
@@ -281,7 +282,7 @@ def test_without_a_network_the_error_says_what_to_do(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("allowed")
 def test_a_file_that_is_not_there(web: Web) -> None:
     with pytest.raises(MissingData, match=r"missing \(the server answers 404 Not Found\)\.$"):
-        _files.located("set", Remote(web.place + "missing"))
+        data_files.located("set", Remote(web.place + "missing"))
 
 
 def test_nothing_is_fetched_against_the_user_s_will(
@@ -289,10 +290,10 @@ def test_nothing_is_fetched_against_the_user_s_will(
 ) -> None:
     remote = Remote(web.place + "file", SHA256)
     with pytest.raises(MissingData, match="BITFOLD_OFFLINE is set"):
-        _files.located("set", remote)
+        data_files.located("set", remote)
     monkeypatch.setenv("BITFOLD_OFFLINE", "0")
     with pytest.raises(MissingData, match="download=False"):
-        _files.located("set", remote, download=False)
+        data_files.located("set", remote, download=False)
     assert web.asked == []
 
 
@@ -301,7 +302,7 @@ def test_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("BITFOLD_CACHE", str(tmp_path / "file"))
     monkeypatch.setenv("BITFOLD_OFFLINE", "")
     with pytest.raises(OSError, match="BITFOLD_CACHE must name a folder that can be written"):
-        _files.located("set", Remote("http://127.0.0.1/file"))
+        data_files.located("set", Remote("http://127.0.0.1/file"))
 
 
 class Ftp(socketserver.ThreadingTCPServer):
@@ -372,7 +373,7 @@ def test_ftp_is_resumed_as_well(tmp_path: Path) -> None:
 def test_a_bar_is_shown_on_a_terminal_only(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bitfold.datasets._progress import shown
+    from bitfold.io.progress import shown
 
     def work(told: Callable[[str, int, int], None] | None) -> str:
         with shown(told) as report:

@@ -18,8 +18,8 @@ import zarr
 from numpy.typing import NDArray
 from pyarrow import parquet
 
-from bitfold._sources import Stream
 from bitfold.datasets import DamagedData, open_vectors, read_labels, read_vectors
+from bitfold.io.sources import Stream
 
 X = np.random.default_rng(0).integers(0, 200, (300, 5)).astype(np.float32)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bitfold import datasets, metrics
 from bitfold.datasets import DamagedData, _tar, texmex
-from bitfold.datasets._download import Remote
+from bitfold.io.download import Remote
 
 RNG = np.random.default_rng(0)
 BASE, QUERIES = RNG.random((2, 40, 6)).astype("<f4")

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bitfold._rows import Rows
 from bitfold.distributed._rows import DaskRows, RemoteMatrix
+from bitfold.io.rows import Rows
 from distributed import Client
 
 FloatArray = NDArray[np.float32]

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from pytest import MonkeyPatch
 
 from bitfold.embedding import SNE, TSNE, ElasticEmbedding, Embedding, Neighbours, affinity
-from bitfold.embedding._stochastic import how_counted
 from bitfold.embedding.affinity import counted_affinities, perplexity_affinities
+from bitfold.embedding.stochastic import how_counted
 
 Reals = NDArray[np.float64]
 

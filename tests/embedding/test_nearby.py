@@ -12,7 +12,7 @@ from pytest import MonkeyPatch
 from scipy.spatial.distance import cdist
 from sklearn.datasets import make_blobs
 
-from bitfold.embedding import TSNE, descent, elastic, nearby, sne, tsne
+from bitfold.embedding import TSNE, descent, elastic, sampled_repulsion, sne, tsne
 from bitfold.embedding.affinity import perplexity_affinities
 from bitfold.embedding.tsne import cauchy_repulsion
 
@@ -33,8 +33,8 @@ def test_the_nearest_others_are_listed() -> None:
     Y[5] = Y[6]
     distances = cdist(Y, Y)
     np.fill_diagonal(distances, np.inf)
-    found = np.take_along_axis(distances, nearby.listed(Y), axis=1)
-    expected = np.sort(distances, axis=1)[:, : nearby.NEAR]
+    found = np.take_along_axis(distances, sampled_repulsion.listed(Y), axis=1)
+    expected = np.sort(distances, axis=1)[:, : sampled_repulsion.NEAR]
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
 
 
@@ -42,7 +42,7 @@ def test_samples_are_right_in_the_mean() -> None:
     """Over a whole round of samples every pair has counted once: the estimate is exact."""
     Y = spread(1536)
     exact = cauchy_repulsion(Y)
-    near = nearby.listed(Y)
+    near = sampled_repulsion.listed(Y)
     parts = np.random.default_rng(0).permutation(1536).reshape(3, 512)
     pushes = [tsne.cauchy_estimate(Y, near, part) for part in parts]
     Z = np.mean([np.exp(push.cost) for push in pushes])
@@ -54,7 +54,7 @@ def test_samples_are_right_in_the_mean() -> None:
 def test_samples_of_the_elastic_embedding_are_right_in_the_mean() -> None:
     Y = spread(1536)
     exact = elastic.elastic_repulsion(Y, 2.0)
-    near = nearby.listed(Y)
+    near = sampled_repulsion.listed(Y)
     parts = np.random.default_rng(0).permutation(1536).reshape(3, 512)
     pushes = [elastic.elastic_estimate(Y, near, part, 2.0) for part in parts]
     assert np.mean([push.cost for push in pushes]) == pytest.approx(exact.cost, rel=1e-4)
@@ -83,9 +83,11 @@ def test_lists_make_a_sample_suffice(method: str) -> None:
         return float(np.linalg.norm(estimate(Y, near, sample).force - exact.force))
 
     without = error(np.empty((len(Y), 0), np.int32))
-    assert error(nearby.listed(Y)) < 0.2 * without
-    assert error(nearby.listed(Y)) < 0.2 * np.linalg.norm(exact.force)
-    assert estimate(Y, nearby.listed(Y), sample).cost == pytest.approx(exact.cost, rel=0.01)
+    assert error(sampled_repulsion.listed(Y)) < 0.2 * without
+    assert error(sampled_repulsion.listed(Y)) < 0.2 * np.linalg.norm(exact.force)
+    assert estimate(Y, sampled_repulsion.listed(Y), sample).cost == pytest.approx(
+        exact.cost, rel=0.01
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -96,7 +98,7 @@ def test_of_points_in_one_place_a_sample_is_enough(method: str) -> None:
     repulsion, estimate = METHODS[method]
     found = estimate(Y, np.empty((600, 0), np.int32), np.arange(512))
     assert found.cost == pytest.approx(repulsion(Y).cost, rel=0.05)
-    assert np.isfinite(estimate(Y, nearby.listed(Y), np.arange(512)).force).all()
+    assert np.isfinite(estimate(Y, sampled_repulsion.listed(Y), np.arange(512)).force).all()
 
 
 MINIMISERS: dict[str, Any] = {
@@ -114,7 +116,7 @@ def test_many_points_get_nearly_as_low_as_by_all_pairs(
     P = perplexity_affinities(base.astype(np.float32), 5.0)
     minimise, schedule = MINIMISERS[method], descent.Schedule(200)
     exact = minimise(P, 16, np.random.default_rng(0), schedule)
-    monkeypatch.setattr(nearby, "MANY", 1000)
+    monkeypatch.setattr(sampled_repulsion, "MANY", 1000)
     found = minimise(P, 16, np.random.default_rng(0), schedule)
     assert not np.array_equal(found.Y, exact.Y)
     student = method == "t-SNE"
@@ -128,7 +130,7 @@ def test_many_points_get_nearly_as_low_as_by_all_pairs(
 
 
 def test_many_points_that_are_flung_apart_come_back(monkeypatch: MonkeyPatch) -> None:
-    monkeypatch.setattr(nearby, "MANY", 600)
+    monkeypatch.setattr(sampled_repulsion, "MANY", 600)
     base, _ = make_blobs(700, 20, centers=80, random_state=0)
     P = perplexity_affinities(base.astype(np.float32), 5.0)
     absurd = descent.Schedule(60, learning_rate=1e30)

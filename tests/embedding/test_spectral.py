@@ -14,8 +14,8 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn import datasets, decomposition, manifold
 from sklearn.base import clone
 
-from bitfold.embedding import graph, spectral
-from bitfold.embedding._base import Embedding, Neighbours
+from bitfold._linalg import graph, spectral
+from bitfold.embedding.base import Embedding, Neighbours
 from bitfold.embedding.diffusion import DiffusionMaps
 from bitfold.embedding.isomap import Isomap
 from bitfold.embedding.laplacian import LaplacianEigenmaps

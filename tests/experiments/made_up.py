@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
-from bitfold.experiments.methods import METHODS
-from bitfold.experiments.packing import pack
-from bitfold.experiments.records import Case, Record, Records
+from reproduction.methods import METHODS
+from reproduction.packing import pack
+from reproduction.records import Case, Record, Records
 
 NUMBERS = ("map", "f1", "precision", "recall", "fit_seconds", "encode_us", "test_ms", "accuracy")
 WAYS = ("ℓ2, 784-D", "LSH, 128 bits", "ℓ2 on t-SNE, 48-D", "Hamming, 48 bits")

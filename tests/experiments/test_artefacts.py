@@ -10,22 +10,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PIL import Image
+from reproduction.artefacts import ARTEFACTS, Protocol
+from reproduction.data import DATA
+from reproduction.estimates import from_records, seconds
+from reproduction.methods import METHODS, PAPER, SCAN, make
+from reproduction.packing import in_palette, inline_in_palette, pack, pack_photos, unpack
+from reproduction.records import Case, Records
+from reproduction.run import MEASURES
+from reproduction.shown import choose
 from tests.experiments.made_up import made_up
 
-from bitfold.experiments.artefacts import ARTEFACTS, Protocol
-from bitfold.experiments.data import DATA
-from bitfold.experiments.estimates import from_records, seconds
-from bitfold.experiments.methods import METHODS, PAPER, SCAN, make
-from bitfold.experiments.packing import (
-    in_palette,
-    inline_in_palette,
-    pack,
-    pack_photos,
-    unpack,
-)
-from bitfold.experiments.records import Case, Records
-from bitfold.experiments.run import MEASURES
-from bitfold.experiments.shown import choose
 from bitfold.hashers import Hasher
 
 PLACES = {

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reproduction import paper
+from reproduction.artefacts import ARTEFACTS, Protocol
+from reproduction.claims import CLAIMS, Check, Claim, Means, Missing, Refused, judge
+from reproduction.methods import SCAN
+from reproduction.records import Case, Record, Records
+from reproduction.shown import choose
 from tests.experiments.made_up import WAYS, made_up
-
-from bitfold.experiments import paper
-from bitfold.experiments.artefacts import ARTEFACTS, Protocol
-from bitfold.experiments.claims import CLAIMS, Check, Claim, Means, Missing, Refused, judge
-from bitfold.experiments.methods import SCAN
-from bitfold.experiments.records import Case, Record, Records
-from bitfold.experiments.shown import choose
 
 COMMITTED = Path(__file__).parents[2] / "docs" / "report" / "records.jsonl"
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reproduction.data import DATA, UNLABELLED, Loader, at_hand
+from reproduction.records import Case
 
 from bitfold import datasets
 from bitfold.datasets import Dataset
-from bitfold.experiments.data import DATA, UNLABELLED, Loader, at_hand
-from bitfold.experiments.records import Case
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((300, 8)).astype(np.float32)

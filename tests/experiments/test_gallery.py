@@ -6,10 +6,10 @@ import inspect
 
 import numpy as np
 import pytest
+from reproduction.gallery import SHOWN, about, draw, learned, reference, spirals
+from reproduction.methods import make
 
 from bitfold import hashers
-from bitfold.experiments.gallery import SHOWN, about, draw, learned, reference, spirals
-from bitfold.experiments.methods import make
 
 
 @pytest.mark.parametrize("name", SHOWN)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reproduction import published
+from reproduction.published import PUBLISHED, SEEDS, Published, measure, page, run
+from reproduction.records import Records
 
 from bitfold.datasets import Dataset, digits
-from bitfold.experiments import published
-from bitfold.experiments.published import PUBLISHED, SEEDS, Published, measure, page, run
-from bitfold.experiments.records import Records
 from bitfold.hashers import CCAITQ, LSH
 
 

@@ -10,8 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-
-from bitfold.experiments.records import Case, Records, versions
+from reproduction.records import Case, Records, versions
 
 CASE = Case("digits", "ITQ", 16, options=(("m", 100),))
 

@@ -9,16 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reproduction import paper
+from reproduction.artefacts import ARTEFACTS, Protocol
+from reproduction.claims import CLAIMS
+from reproduction.layouts import by_bits
+from reproduction.methods import SCAN
+from reproduction.paper import Compared, Reason, Reported
+from reproduction.records import Case, Record
+from reproduction.report import extent, write_report
 from tests.experiments.made_up import made_up
-
-from bitfold.experiments import paper
-from bitfold.experiments.artefacts import ARTEFACTS, Protocol
-from bitfold.experiments.claims import CLAIMS
-from bitfold.experiments.layouts import by_bits
-from bitfold.experiments.methods import SCAN
-from bitfold.experiments.paper import Compared, Reason, Reported
-from bitfold.experiments.records import Case, Record
-from bitfold.experiments.report import extent, write_report
 
 
 def page(folder: Path, name: str, records: list[Record]) -> str:

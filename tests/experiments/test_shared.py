@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from reproduction import shared
+from reproduction.records import Case
+from reproduction.retrieval import code
+from reproduction.shared import SharedBase, seconds_saved
 
 from bitfold import datasets
 from bitfold.base_set import KMeansBase, KMediansBase, RandomBase
-from bitfold.experiments import shared
-from bitfold.experiments.records import Case
-from bitfold.experiments.retrieval import code
-from bitfold.experiments.shared import SharedBase, seconds_saved
 from bitfold.hashers import IMH
 
 X = datasets.digits().database[:600]

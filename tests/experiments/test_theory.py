@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
 from PIL import Image
-
-from bitfold.experiments import theory
-from bitfold.experiments.theory import plane
+from reproduction import theory
+from reproduction.theory import plane
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted((DOCS / "theory").glob("*.md"))

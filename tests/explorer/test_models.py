@@ -10,11 +10,11 @@ import pytest
 
 import bitfold as bf
 from bitfold.embedding import TSNE
-from bitfold.explorer import plane
-from bitfold.explorer.coded import Coded
+from bitfold.explorer import plane_map
 from bitfold.explorer.collection import Collection, prepare
 from bitfold.explorer.items import Items, Labels
-from bitfold.explorer.plane import chart
+from bitfold.explorer.models import Coded
+from bitfold.explorer.plane_map import chart
 from bitfold.explorer.queries import Unknown
 from bitfold.explorer.statistics import correlations, describe
 from bitfold.hashers import LSH
@@ -203,9 +203,9 @@ def test_of_many_points_some_are_placed_and_carry_the_rest(monkeypatch: pytest.M
             placed.append(len(base))
             return super().embed(base, n_components, **options)
 
-    monkeypatch.setattr(plane, "TSNE", Counted)
-    monkeypatch.setattr(plane, "ANCHORS", 45)
-    positions = plane._embedded(points, lambda done, total: None)
+    monkeypatch.setattr(plane_map, "TSNE", Counted)
+    monkeypatch.setattr(plane_map, "ANCHORS", 45)
+    positions = plane_map._embedded(points, lambda done, total: None)
     assert placed == [45]
     centres = np.stack([positions[group == i].mean(axis=0) for i in range(3)])
     nearest = np.linalg.norm(positions[:, None] - centres, axis=2).argmin(axis=1)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from bitfold.explorer.pictures import SIDE, Folder, NoPicture, Stack, decode, read_album
+from bitfold.explorer.images import SIDE, Folder, NoPicture, Stack, decode, read_album
 
 IDS = np.arange(12)
 

@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from bitfold.explorer.pictures import Stack
-from bitfold.explorer.readings import Reading, find_reading
+from bitfold.explorer.image_features import Reading, find_reading
+from bitfold.explorer.images import Stack
 from bitfold.features import gist
 from bitfold.hashers import LSH
 

@@ -13,9 +13,9 @@ from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
 from bitfold._kernels.reconstruction import line_search, pair_costs, sweep_bit
-from bitfold.binarize import unit_rows
 from bitfold.hashers import BRE
 from bitfold.hashers.bre import Pairs, distances, errors, reconstruct, training_pairs
+from bitfold.rotation import unit_rows
 
 Array = NDArray[Any]
 

@@ -12,13 +12,13 @@ from scipy.linalg import eigh
 from sklearn.cross_decomposition import CCA
 from sklearn.datasets import load_digits
 
-from bitfold._rows import Rows
-from bitfold.binarize import itq
+from bitfold._linalg.scatter import Scatter, scatter, whitening
 from bitfold.hashers import CCAITQ, ITQ
 from bitfold.hashers._labels import labelled
-from bitfold.hashers._scatter import Scatter, scatter, whitening
 from bitfold.hashers.ccaitq import cca, scaled_directions
+from bitfold.io.rows import Rows
 from bitfold.metrics import map_scorer
+from bitfold.rotation import itq
 
 X, Y = load_digits(return_X_y=True)
 

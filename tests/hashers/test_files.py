@@ -21,12 +21,12 @@ from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
 import bitfold
-from bitfold import persistence
-from bitfold._rows import Rows
 from bitfold.base_set import BaseStrategy, KMeansBase, RandomBase
 from bitfold.embedding import PCA, TSNE, Embedding, Given
 from bitfold.hashers import IMH, Hasher, SupervisedIMH
-from bitfold.persistence import FormatError, Stored
+from bitfold.io import model_file
+from bitfold.io.model_file import FormatError, Stored
+from bitfold.io.rows import Rows
 
 Array = NDArray[Any]
 Change = Callable[[Stored], Stored | None]
@@ -63,7 +63,7 @@ def _fitted() -> IMH:
 def _content() -> Stored:
     with tempfile.TemporaryDirectory() as folder:
         _fitted().save(Path(folder) / "good")
-        return persistence.read(Path(folder) / "good")
+        return model_file.read(Path(folder) / "good")
 
 
 @pytest.fixture
@@ -79,9 +79,9 @@ def write(path: Path, stored: Stored, monkeypatch: pytest.MonkeyPatch) -> Path:
     def dump(meta: dict[str, Any], owner: str) -> str:
         return json.dumps(meta).replace(f'"{ENDLESS}"', deep)
 
-    monkeypatch.setattr(persistence, "_dump", dump)
-    monkeypatch.setattr(persistence, "_text", lambda value, name, owner: value)
-    persistence.write(path, stored)
+    monkeypatch.setattr(model_file, "_dump", dump)
+    monkeypatch.setattr(model_file, "_text", lambda value, name, owner: value)
+    model_file.write(path, stored)
     return path
 
 
@@ -143,7 +143,7 @@ def test_a_file_with_parameters_of_later_versions_left_out_uses_defaults(
     tmp_path: Path, stored: Stored
 ) -> None:
     del stored.meta["params"]["k"]
-    persistence.write(tmp_path / "older", stored)
+    model_file.write(tmp_path / "older", stored)
     loaded = bitfold.load(tmp_path / "older")
     assert loaded.get_params()["k"] == 5
     assert loaded.encode(rows()) == _fitted().encode(rows())
@@ -503,7 +503,7 @@ def test_wrong_hyper_parameters_matter_only_when_fitting_again(
     case: str, stored: Stored, tmp_path: Path
 ) -> None:
     HARMLESS[case](stored)
-    persistence.write(tmp_path / "odd", stored)
+    model_file.write(tmp_path / "odd", stored)
     loaded = bitfold.load(tmp_path / "odd")
     assert loaded.encode(rows()) == _fitted().encode(rows())
     if case not in ("as it was", "k_ larger than it was"):
@@ -514,7 +514,7 @@ def test_wrong_hyper_parameters_matter_only_when_fitting_again(
 @pytest.mark.parametrize("name", [5, None, [], {}, "Nobody"])
 def test_a_strategy_nobody_knows_is_told(name: Any, stored: Stored, tmp_path: Path) -> None:
     stored.meta["params"]["embedding"] = {"strategy": name, "params": {}}
-    persistence.write(tmp_path / "odd", stored)
+    model_file.write(tmp_path / "odd", stored)
     with pytest.warns(UserWarning, match=r"^strategy .* is not known here; the codes need it no"):
         loaded = bitfold.load(tmp_path / "odd")
     assert loaded.get_params()["embedding"] is None
@@ -525,8 +525,8 @@ def test_a_hasher_of_one_kind_is_not_one_of_another(stored: Stored, tmp_path: Pa
     y = load_digits().target[:120]
     supervised = SupervisedIMH(base=RandomBase(40), embedding=PCA(), n_components=12).fit(rows(), y)
     supervised.save(tmp_path / "supervised")
-    content = persistence.read(tmp_path / "supervised")
-    persistence.write(tmp_path / "renamed", content._replace(kind="IMH"))
+    content = model_file.read(tmp_path / "supervised")
+    model_file.write(tmp_path / "renamed", content._replace(kind="IMH"))
     with pytest.raises(FormatError, match=r"is no IMH of this version \(.*n_components"):
         bitfold.load(tmp_path / "renamed")
 

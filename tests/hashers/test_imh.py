@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from reproduction.prototype import exact_induction
 from sklearn.datasets import load_digits
 from sklearn.metrics import pairwise_distances
 from sklearn.model_selection import GridSearchCV
@@ -19,7 +20,6 @@ from bitfold import embedding as e
 from bitfold import metrics
 from bitfold.base_set import BaseStrategy, KMeansBase, KMediansBase, RandomBase
 from bitfold.hashers import IMH, Hasher, SupervisedIMH
-from bitfold.prototype import exact_induction
 
 Array = NDArray[Any]
 

@@ -16,7 +16,7 @@ from sklearn.preprocessing import KernelCenterer
 from threadpoolctl import threadpool_limits
 
 from bitfold.hashers import KLSH
-from bitfold.hashers._kernel import kernel, learn_bandwidth
+from bitfold.hashers.base.kernel import kernel, learn_bandwidth
 from bitfold.hashers.klsh import inverse_root, random_coefficients, subsets
 from bitfold.metrics import map_scorer
 

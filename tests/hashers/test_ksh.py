@@ -15,7 +15,7 @@ from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
 from bitfold.hashers import ITQ, KSH, ksh
-from bitfold.hashers._kernel import centred_kernel, kernel, learn_bandwidth
+from bitfold.hashers.base.kernel import centred_kernel, kernel, learn_bandwidth
 from bitfold.hashers.ksh import (
     Residue,
     descend,

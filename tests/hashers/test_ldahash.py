@@ -12,10 +12,9 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-from bitfold._rows import Rows
+from bitfold._linalg.scatter import scatter
 from bitfold.hashers import PCAH, LDAHash
 from bitfold.hashers._labels import labelled
-from bitfold.hashers._scatter import scatter
 from bitfold.hashers.ldahash import (
     PairCovariances,
     Pairs,
@@ -25,6 +24,7 @@ from bitfold.hashers.ldahash import (
     draw_positive,
     pair_covariances,
 )
+from bitfold.io.rows import Rows
 from bitfold.metrics import map_scorer
 
 X, Y = load_digits(return_X_y=True)

@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-from bitfold._rows import Rows
-from bitfold.hashers._base import Progress
-from bitfold.hashers._linear import LinearHasher
+from bitfold.hashers.base.hasher import Progress
+from bitfold.hashers.base.linear import LinearHasher
+from bitfold.io.rows import Rows
 
 DIGITS = load_digits().data
 

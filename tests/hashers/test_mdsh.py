@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.metrics import pairwise_distances
 
-from bitfold._rows import Rows
 from bitfold.codes import Codes
 from bitfold.hashers import MDSH
 from bitfold.hashers.mdsh import (
@@ -24,6 +23,7 @@ from bitfold.hashers.mdsh import (
     strongest,
 )
 from bitfold.hashers.sh import Extent
+from bitfold.io.rows import Rows
 
 Array = NDArray[Any]
 RNG = np.random.default_rng(0)

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
-from bitfold._rows import Rows
+from bitfold._linalg.principal import along, covariance, principal_directions
 from bitfold.hashers import PCAH
-from bitfold.hashers._principal import along, covariance, principal_directions
+from bitfold.io.rows import Rows
 
 DIGITS = load_digits().data
 

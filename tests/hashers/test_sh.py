@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
 from bitfold import metrics
-from bitfold._rows import Rows
 from bitfold.hashers import SH
 from bitfold.hashers.sh import extent, slowest_modes
+from bitfold.io.rows import Rows
 
 Array = NDArray[Any]
 

@@ -10,9 +10,9 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-from bitfold._rows import Rows
 from bitfold.hashers import SKLSH
 from bitfold.hashers.sklsh import neighbour_distance
+from bitfold.io.rows import Rows
 
 BITS = 20_000
 """Enough for the share of differing bits to be within 0.01 of what is expected: 3 deviations."""

@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
 from bitfold import metrics
-from bitfold.embedding.graph import gaussian_graph
+from bitfold._linalg.graph import gaussian_graph
 from bitfold.hashers import PCAH, STH
 from bitfold.hashers import sth as module
 from bitfold.hashers.sth import laplacian_eigenvectors, median_bits

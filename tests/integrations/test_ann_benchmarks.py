@@ -18,7 +18,7 @@ import yaml  # type: ignore[import-untyped]
 from bitfold import datasets, hashers, metrics
 
 HERE = Path(__file__).parent
-PLUGIN = HERE.parents[1] / "integrations" / "ann_benchmarks" / "bitfold"
+PLUGIN = HERE.parents[1] / "benchmarks" / "ann_benchmarks" / "bitfold"
 RNG = np.random.default_rng(0)
 
 

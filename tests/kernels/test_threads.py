@@ -11,29 +11,29 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from bitfold._kernels import threads
-from bitfold._kernels.threads import map_blocks, n_threads, serial_blas
+from bitfold import _threads
+from bitfold._threads import map_blocks, n_threads, serial_blas
 
 
 @pytest.fixture
 def three_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Three threads, whatever the machine or OMP_NUM_THREADS offer."""
     with ThreadPoolExecutor(3) as pool:
-        monkeypatch.setattr(threads, "n_threads", lambda: 3)
-        monkeypatch.setattr(threads, "_pool", lambda process_id: pool)
+        monkeypatch.setattr(_threads, "n_threads", lambda: 3)
+        monkeypatch.setattr(_threads, "_pool", lambda process_id: pool)
         yield
 
 
 def blas_threads() -> set[int]:
     """Threads of the BLAS that numpy uses; faiss's own counts them anew in every thread."""
-    libraries = [lib for lib in threads._controller().info() if lib["user_api"] == "blas"]
+    libraries = [lib for lib in _threads._controller().info() if lib["user_api"] == "blas"]
     return {lib["num_threads"] for lib in libraries if lib.get("threading_layer") != "openmp"}
 
 
 @pytest.fixture
 def two_blas_threads() -> Iterator[None]:
     """Let BLAS use two threads, so that a limit of one is seen."""
-    with threads._controller().limit(limits=2, user_api="blas"):
+    with _threads._controller().limit(limits=2, user_api="blas"):
         assert blas_threads() == {2}
         yield
 
@@ -72,7 +72,7 @@ def test_few_blocks_are_in_flight(three_threads: None) -> None:
 
 
 def test_one_thread_needs_no_pool(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "n_threads", lambda: 1)
+    monkeypatch.setattr(_threads, "n_threads", lambda: 1)
     names = list(map_blocks(lambda _: threading.current_thread().name, range(3)))
     assert set(names) == {threading.current_thread().name}
 
@@ -83,7 +83,7 @@ def test_blas_has_one_thread_however_many_blocks_have(monkeypatch: pytest.Monkey
     a, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((4096, 24), (24, 16)))
     products = []
     for n in (1, 3):
-        monkeypatch.setattr(threads, "n_threads", lambda n=n: n)
+        monkeypatch.setattr(_threads, "n_threads", lambda n=n: n)
         products += list(map_blocks(lambda _: a @ b, range(2)))
     assert all(np.array_equal(product, products[0]) for product in products)
 
@@ -194,7 +194,7 @@ def in_child(work: Callable[[], bool]) -> bool:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_process_makes_a_pool_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "n_threads", lambda: 2)
+    monkeypatch.setattr(_threads, "n_threads", lambda: 2)
     expected = [i + 1 for i in range(5)]
     assert list(map_blocks(lambda i: i + 1, range(5))) == expected
     assert in_child(lambda: list(map_blocks(lambda i: i + 1, range(5))) == expected)

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reproduction.methods import COMPARED
 
 from bitfold import datasets
-from bitfold._rows import Rows
-from bitfold.embedding.graph import gaussian_graph
-from bitfold.experiments.methods import COMPARED
+from bitfold._linalg.graph import gaussian_graph
 from bitfold.hashers import STH
 from bitfold.hashers.sth import laplacian_eigenvectors, median_bits
+from bitfold.io.rows import Rows
 
 MINUTES, GIGABYTES = 5, 4
 """What no method may need with the samples its paper takes."""

@@ -11,7 +11,7 @@ import pytest
 import bitfold as bf
 from bitfold import datasets, metrics
 from bitfold.embedding import TSNE
-from bitfold.induction import carry
+from bitfold.induction import induce
 
 pytestmark = pytest.mark.paper
 
@@ -66,7 +66,7 @@ def test_looking_at_some_base_points_costs_nothing(monkeypatch: pytest.MonkeyPat
     hasher = bf.IMH(64, base=bf.KMeansBase(10_000), random_state=0).fit(of.train)
     rows = np.ascontiguousarray(of.database[:5000] - hasher.centre_, np.float32)
     some, (quick_map, _) = hasher._base.neighbours(rows).indices, scores(hasher, of)
-    monkeypatch.setattr(carry, "MANY", len(hasher.base_set_))
+    monkeypatch.setattr(induce, "MANY", len(hasher.base_set_))
     hasher.base_set_ = hasher.base_set_.copy()  # ready to be searched anew
     every, (full_map, _) = hasher._base.neighbours(rows).indices, scores(hasher, of)
     agree = (some[:, :, None] == every[:, None]).any(axis=1).mean()

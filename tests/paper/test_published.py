@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from reproduction.published import CLOSE, PUBLISHED, run
+from reproduction.records import Records
 
 from bitfold import datasets
-from bitfold.experiments.published import CLOSE, PUBLISHED, run
-from bitfold.experiments.records import Records
 
 pytestmark = pytest.mark.paper
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from bitfold._rows import Rows
 from bitfold.induction import BaseSet
+from bitfold.io.rows import Rows
 
 FloatArray = NDArray[np.float32]
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from bitfold.binarize import itq
+from bitfold.rotation import itq
 
 # Few distinct values: zeros, ties and rank deficiency are the rule, not the exception.
 matrices = hnp.arrays(

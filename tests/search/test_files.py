@@ -27,10 +27,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from bitfold.persistence import FormatError
-from bitfold.search import container, manifest
-from bitfold.search.files import Folder, verify
-from bitfold.search.manifest import Entry, Manifest, Named
+from bitfold.io import array_file
+from bitfold.io.model_file import FormatError
+from bitfold.search.disk import manifest
+from bitfold.search.disk.index_folder import Folder, verify
+from bitfold.search.disk.manifest import Entry, Manifest, Named
 from bitfold.search.segment import Segment
 
 FSYNC = os.fsync
@@ -993,8 +994,8 @@ def test_right_checksums_do_not_let_wrong_values_through(tmp_path: Path) -> None
     file, dead = path / "segment-9-0.bin", path / "dead-9-0.bin"
     bits = np.packbits(np.arange(100) < 2)
     for name, arrays, n_dead in wrong_values():
-        container.write(file, {"n_items": 100, "first_id": None}, arrays)
-        container.write(dead, {"n_items": 100, "n_dead": n_dead}, {"dead": bits})
+        array_file.write(file, {"n_items": 100, "first_id": None}, arrays)
+        array_file.write(dead, {"n_items": 100, "n_dead": n_dead}, {"dead": bits})
         adopt(path, 96, file, dead)
         (segment,) = Folder.open(path).segments
         with pytest.raises(FormatError) as caught:
@@ -1012,7 +1013,7 @@ def test_hostile_removals_are_refused(tmp_path: Path, meta: dict[str, Any]) -> N
     dead, bits = path / "dead-9-0.bin", np.packbits(np.arange(100) < 2)
     right = {"n_items": 100, "n_dead": 2}
     for values, array in ((meta and right | meta, bits), (right, bits[1:])):
-        container.write(dead, values, {"dead": array})
+        array_file.write(dead, values, {"dead": array})
         adopt(path, 96, path / "segment-1-0.bin", dead)
         with pytest.raises(FormatError, match=r"header of dead-9-0\.bin contradicts itself"):
             Folder.open(path)

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import bitfold as bf
-from bitfold.persistence import FormatError
+from bitfold.io.model_file import FormatError
 from bitfold.stores import Batch, FaissStore, MissingStore, Originals
-from bitfold.stores._faiss import demand_sound
+from bitfold.stores.faiss.files import demand_sound
 
 RNG = np.random.default_rng(0)
 N_BITS = 61

@@ -16,7 +16,7 @@ import pytest
 
 import bitfold as bf
 from bitfold.stores import Batch, LanceStore, MissingStore, Originals, StoreError
-from bitfold.stores._lance_table import Table
+from bitfold.stores.lance.table import Table
 
 CODES = bf.Codes(np.random.default_rng(0).integers(0, 256, (300, 8), np.uint8), 64)
 

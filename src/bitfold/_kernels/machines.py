@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from bitfold._kernels.threads import map_blocks, serial_blas
+from bitfold._threads import map_blocks, serial_blas
 
 RealArray = NDArray[np.float64]
 Bits = NDArray[np.bool_]

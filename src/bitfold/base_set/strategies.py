@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from bitfold import _checks
-from bitfold._rows import Rows
+from bitfold import _validation
 from bitfold.base_set.clusters import first_distinct, kmeans, kmedoids
 from bitfold.base_set.size import Size, automatic_size, sample_size
+from bitfold.io.rows import Rows
 
 FloatArray = NDArray[np.float32]
 Indices = NDArray[np.int64]
@@ -47,12 +47,12 @@ class BaseStrategy(BaseEstimator, ABC):
         if self.m == "auto":
             return automatic_size(n, n_features)
         if isinstance(self.m, str):
-            _checks.refuse("m", type(self).__name__, 'an integer or "auto"', repr(self.m))
-        m = _checks.integer(self.m, "m", type(self).__name__, low=1)
+            _validation.refuse("m", type(self).__name__, 'an integer or "auto"', repr(self.m))
+        m = _validation.integer(self.m, "m", type(self).__name__, low=1)
         return Size(m, "as asked for")
 
     def choose(
-        self, X: Rows | Any, *, rng: _checks.Seed = None, on_step: OnStep | None = None
+        self, X: Rows | Any, *, rng: _validation.Seed = None, on_step: OnStep | None = None
     ) -> FloatArray:
         """Choose m base points, one a row.
 
@@ -67,12 +67,12 @@ class BaseStrategy(BaseEstimator, ABC):
         """
         rows = self._as_rows(X)
         m = self.size(len(rows), rows.n_features).m
-        rng = _checks.generator(rng)
+        rng = _validation.generator(rng)
         sample = rows.sample(sample_size(len(rows), rows.n_features, m), rng)
         return self._from_sample(sample, m, rng, on_step)
 
     def choose_per_class(
-        self, X: Rows | Any, y: Any, *, rng: _checks.Seed = None, on_step: OnStep | None = None
+        self, X: Rows | Any, y: Any, *, rng: _validation.Seed = None, on_step: OnStep | None = None
     ) -> LabelledBase:
         """Share the m base points out over the classes and choose each class's (Alg. 2, line 1).
 
@@ -88,14 +88,14 @@ class BaseStrategy(BaseEstimator, ABC):
             Called with (done, total) as the work goes on.
         """
         rows = self._as_rows(X)
-        rng = _checks.generator(rng)
-        y = _checks.labels(y, len(rows), type(self).__name__)
+        rng = _validation.generator(rng)
+        y = _validation.labels(y, len(rows), type(self).__name__)
         labelled = is_labelled(y)
         classes, sizes = np.unique(y[labelled], return_counts=True)
         if not len(classes):
-            _checks.refuse("y", type(self).__name__, "labels of at least 1 class", "only -1")
+            _validation.refuse("y", type(self).__name__, "labels of at least 1 class", "only -1")
         m = self.size(len(rows), rows.n_features).m
-        m = _checks.integer(m, "m", type(self).__name__, low=2 * len(classes))
+        m = _validation.integer(m, "m", type(self).__name__, low=2 * len(classes))
         parts, names = [], []
         for step, (label, share) in enumerate(zip(classes, share_out(m, sizes), strict=True)):
             members = np.flatnonzero(labelled & (y == label))
@@ -112,7 +112,7 @@ class BaseStrategy(BaseEstimator, ABC):
         if isinstance(X, Rows):
             return X
         owner = type(self).__name__
-        matrix = _checks.matrix(X, owner)
+        matrix = _validation.matrix(X, owner)
         return Rows(matrix, np.zeros(matrix.shape[1], np.float32), owner)
 
     def _from_sample(
@@ -174,7 +174,7 @@ class KMeansBase(BaseStrategy):
     def _choose(
         self, sample: FloatArray, m: int, rng: np.random.Generator, on_step: OnStep | None
     ) -> FloatArray:
-        n_iter = _checks.integer(self.n_iter, "n_iter", type(self).__name__, low=1)
+        n_iter = _validation.integer(self.n_iter, "n_iter", type(self).__name__, low=1)
         return kmeans(sample, m, n_iter, rng, on_step)
 
 
@@ -199,7 +199,7 @@ class KMediansBase(BaseStrategy):
     def _choose(
         self, sample: FloatArray, m: int, rng: np.random.Generator, on_step: OnStep | None
     ) -> FloatArray:
-        n_iter = _checks.integer(self.n_iter, "n_iter", type(self).__name__, low=1)
+        n_iter = _validation.integer(self.n_iter, "n_iter", type(self).__name__, low=1)
         return kmedoids(sample, m, n_iter, rng, on_step)
 
 

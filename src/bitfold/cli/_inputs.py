@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bitfold._rows import Rows
-    from bitfold._sources import Stream
+    from bitfold.io.rows import Rows
+    from bitfold.io.sources import Stream
 
 FORMATS = ".npy .npz .parquet .h5 .zarr .fvecs .bvecs; FILE:NAME chooses in it; - is a .npy pipe"
 
@@ -99,9 +99,9 @@ def rows_of(source: Any) -> Rows:
     """See vectors or codes as rows, to read them part by part."""
     import numpy as np
 
-    from bitfold import _rows, _sources
+    from bitfold.io import rows, sources
 
-    return _rows.Rows(source, np.zeros(_sources.width(source), np.float32), "the input")
+    return rows.Rows(source, np.zeros(sources.width(source), np.float32), "the input")
 
 
 def _spooled(stream: Stream) -> NDArray[Any]:

@@ -58,7 +58,7 @@ def _setting(text: str) -> tuple[str, Any]:
 
 def _with_strategies(params: dict[str, Any]) -> dict[str, Any]:
     """Turn ``base__m=1000`` into the strategy object that has it."""
-    from bitfold.hashers._strategies import BASES, EMBEDDINGS
+    from bitfold.hashers.strategies import BASES, EMBEDDINGS
 
     plain = {name: value for name, value in params.items() if "__" not in name}
     for part, kinds, usual in (("base", BASES, "kmeans"), ("embedding", EMBEDDINGS, "tsne")):

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from bitfold.cli._terminal import Report, bars
 
 if TYPE_CHECKING:
-    from bitfold.experiments.data import Loader
-    from bitfold.experiments.records import Case, Record, Records
+    from reproduction.data import Loader
+    from reproduction.records import Case, Record, Records
 
 
 class Pace:
@@ -52,7 +52,7 @@ def run_cases(
     estimate: Callable[[Case], float],
 ) -> list[Record]:
     """Run the cases that have no record yet, shown on a terminal; return the records of all."""
-    from bitfold.experiments.run import run
+    from reproduction.run import run
 
     missing = [case for case in cases if case not in records]
     pace = Pace([estimate(case) for case in missing])

@@ -13,8 +13,8 @@ import typer
 from bitfold.cli._inputs import FORMATS, Place, demand_there, open_vectors, stamp
 
 if TYPE_CHECKING:
-    from bitfold.experiments.records import Case, Record
-    from bitfold.experiments.tables import Recommendation
+    from reproduction.records import Case, Record
+    from reproduction.tables import Recommendation
 
 
 def compare(
@@ -86,8 +86,8 @@ class Asked(NamedTuple):
 
 
 def _asked(data: str, labels: Path | None, queries: int | None, rows: int) -> Asked:
-    from bitfold.experiments.data import DATA, UNLABELLED
-    from bitfold.experiments.records import Case
+    from reproduction.data import DATA, UNLABELLED
+    from reproduction.records import Case
 
     if data in DATA:
         if labels is not None:
@@ -108,7 +108,7 @@ def _asked(data: str, labels: Path | None, queries: int | None, rows: int) -> As
 
 def _without_labels(chosen: list[str]) -> list[str]:
     """Leave out the methods that learn from labels, where there are none."""
-    from bitfold.experiments.methods import METHODS
+    from reproduction.methods import METHODS
 
     left = [name for name in chosen if not METHODS[name].uses_labels]
     if not left:
@@ -128,7 +128,7 @@ def _lengths(text: str) -> list[int]:
 
 def _chosen(text: str) -> list[str]:
     """Read names of methods that are separated by commas."""
-    from bitfold.experiments.methods import COMPARED, METHODS
+    from reproduction.methods import COMPARED, METHODS
 
     if text == "all":
         return COMPARED
@@ -143,11 +143,12 @@ def _chosen(text: str) -> list[str]:
 
 
 def _run(cases: list[Case], path: Path | None) -> list[Record]:
+    from reproduction.data import Loader
+    from reproduction.estimates import from_records
+    from reproduction.records import Records
+
     from bitfold.cli._inputs import read_labels, read_vectors
     from bitfold.cli._runs import run_cases
-    from bitfold.experiments.data import Loader
-    from bitfold.experiments.estimates import from_records
-    from bitfold.experiments.records import Records
 
     records = Records(path)
     load = Loader(read_vectors, read_labels)
@@ -155,11 +156,11 @@ def _run(cases: list[Case], path: Path | None) -> list[Record]:
 
 
 def _print(done: list[Record], asked: Asked) -> None:
+    from reproduction.tables import grid
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     from bitfold.cli._terminal import output
-    from bitfold.experiments.tables import grid
 
     laid_out = grid(done)
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
@@ -178,8 +179,8 @@ def _print(done: list[Record], asked: Asked) -> None:
 
 def _advise(done: list[Record], asked: Asked) -> None:
     """Recommend a method and a length; beside one that learns from labels, one that does not."""
-    from bitfold.experiments.methods import METHODS
-    from bitfold.experiments.tables import recommend
+    from reproduction.methods import METHODS
+    from reproduction.tables import recommend
 
     best = recommend(done)
     if best is None:
@@ -201,7 +202,7 @@ def _praised(best: Recommendation) -> str:
 
 def _next_step(best: Recommendation, asked: Asked) -> str:
     """Write the command that fits the recommended method to a file, where it is one word."""
-    from bitfold.experiments.methods import METHODS
+    from reproduction.methods import METHODS
 
     make = METHODS[best.method].make
     if not isinstance(make, type) or not asked.case.stamp:

@@ -52,7 +52,7 @@ def _encode(model: Path, vectors: Path, out: Path, restart: bool) -> dict[str, A
                 # Under the spinner, because these imports take a second or two.
                 from bitfold.cli._inputs import open_vectors, stamp
                 from bitfold.hashers import load
-                from bitfold.streaming import encode_to_file
+                from bitfold.io.codes_file import encode_to_file
 
                 X = open_vectors(vectors)
                 hasher = load(model)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from bitfold.explorer.address import Place
     from bitfold.explorer.collection import Collection
-    from bitfold.explorer.place import Place
 
 
 def explore(
@@ -59,7 +59,7 @@ def explore(
         came = f"{len(indexes)} and {len(model)}"
         raise typer.BadParameter(f"indexes must be one or two, each with a model, got {came}.")
     _demand_extra()
-    from bitfold.explorer.place import Place
+    from bitfold.explorer.address import Place
 
     place = Place.bind(host, port)
     collection = _load(indexes, model, images, vectors, labels, text, sample)
@@ -99,10 +99,10 @@ def _load(
             # Under the spinner, because these imports take a second or two.
             import numpy as np
 
-            from bitfold.explorer.coded import Coded
             from bitfold.explorer.collection import prepare
+            from bitfold.explorer.images import read_album
             from bitfold.explorer.items import gather, read_lines
-            from bitfold.explorer.pictures import read_album
+            from bitfold.explorer.models import Coded
 
             opened = zip(indexes, models, _names(models), strict=True)
             coded = [Coded.open(*each) for each in opened]

@@ -31,12 +31,12 @@ def info(
 
 
 def _of_model(path: Path) -> dict[str, Any]:
-    from bitfold import persistence
     from bitfold.cli.fit import base_of
     from bitfold.hashers import load
+    from bitfold.io import model_file
 
     hasher = load(path)  # every byte of it is checked
-    stored = persistence.read(path)
+    stored = model_file.read(path)
     return {
         "path": str(path),
         "kind": f"model, {stored.kind}",

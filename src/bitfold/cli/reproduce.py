@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from bitfold.experiments.artefacts import Artefact, Protocol
-    from bitfold.experiments.records import Case, Record, Records
+    from reproduction.artefacts import Artefact, Protocol
+    from reproduction.records import Case, Record, Records
 
 
 def reproduce(
@@ -45,7 +45,7 @@ def reproduce(
 
     Example: bitfold reproduce fig-mnist --quick
     """
-    from bitfold.experiments.artefacts import Protocol
+    from reproduction.artefacts import Protocol
 
     protocol = Protocol(repeats, queries, quick)
     if show_list or not names:
@@ -68,7 +68,7 @@ def reproduce(
 
 
 def _chosen(names: list[str]) -> list[Artefact]:
-    from bitfold.experiments.artefacts import ARTEFACTS
+    from reproduction.artefacts import ARTEFACTS
 
     for name in names:
         if name != "all" and name not in ARTEFACTS:
@@ -95,7 +95,7 @@ def _command(names: list[str], protocol: Protocol) -> str:
 
 
 def _records(out: Path, quick: bool) -> Records:
-    from bitfold.experiments.records import Records
+    from reproduction.records import Records
 
     return Records(out / ("records-quick.jsonl" if quick else "records.jsonl"))
 
@@ -105,7 +105,7 @@ def _cases(artefact: Artefact, protocol: Protocol) -> list[Case]:
 
     Where none is, all but the stand-ins, which cannot be downloaded: their loading will say so.
     """
-    from bitfold.experiments.data import at_hand
+    from reproduction.data import at_hand
 
     cases = artefact.cases(protocol)
     found = [case for case in cases if at_hand(case.data)]
@@ -126,8 +126,8 @@ class Listed:
 
 def _list(protocol: Protocol, out: Path) -> list[Listed]:
     """All artefacts, and all of them together: what they share is run once."""
-    from bitfold.experiments.artefacts import ARTEFACTS
-    from bitfold.experiments.estimates import from_records
+    from reproduction.artefacts import ARTEFACTS
+    from reproduction.estimates import from_records
 
     known = _records(out, protocol.quick)
     estimate = from_records(known)
@@ -166,10 +166,11 @@ def _run(chosen: list[Artefact], protocol: Protocol, out: Path) -> list[str]:
 
     Where only some of what was asked for has its data, the rest is run all the same.
     """
+    from reproduction.data import Loader
+    from reproduction.estimates import from_records
+
     from bitfold.cli._runs import run_cases
     from bitfold.datasets import MissingData
-    from bitfold.experiments.data import Loader
-    from bitfold.experiments.estimates import from_records
 
     cases = list(dict.fromkeys(case for a in chosen for case in _cases(a, protocol)))
     # One data set after the other: each is loaded once.
@@ -189,9 +190,9 @@ def _run(chosen: list[Artefact], protocol: Protocol, out: Path) -> list[str]:
 
 
 def _report(out: Path, protocol: Protocol, chosen: list[Artefact], command: str) -> Path:
-    from bitfold.experiments.artefacts import ARTEFACTS
-    from bitfold.experiments.report import write_report
-    from bitfold.experiments.shown import choose
+    from reproduction.artefacts import ARTEFACTS
+    from reproduction.report import write_report
+    from reproduction.shown import choose
 
     known = {quick: list(_records(out, quick)) for quick in (True, False)}
     asked = {artefact.name for artefact in chosen}

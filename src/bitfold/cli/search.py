@@ -121,10 +121,10 @@ def _coded(
     index: HammingIndex, model: Path | None, queries: Path
 ) -> Iterator[tuple[Codes, NDArray[Any]]]:
     """Yield codes of queries, with what they are of."""
-    from bitfold._sources import opened
     from bitfold.cli._inputs import demand_codes, open_vectors, rows_of
     from bitfold.codes import Codes
     from bitfold.hashers import load
+    from bitfold.io.sources import opened
 
     source = opened(open_vectors(queries))
     if model is None:

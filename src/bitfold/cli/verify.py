@@ -26,7 +26,7 @@ def verify(
 
 
 def _index(path: Path) -> tuple[str, dict[str, Any]]:
-    from bitfold.search.files import verify as check
+    from bitfold.search.disk.index_folder import verify as check
 
     codes, segments, n_bytes = check(path)
     return "index", {"codes": codes, "segments": segments, "bytes": n_bytes}

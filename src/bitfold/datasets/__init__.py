@@ -5,17 +5,18 @@ Files are looked for below the folder that ``BITFOLD_DATA`` names, then in the c
 ``BITFOLD_OFFLINE=1`` forbids downloads.
 """
 
+from reproduction.sift_photos import sift_photos
+
 from bitfold.datasets._base import Dataset
-from bitfold.datasets._errors import DamagedData, MissingData
 from bitfold.datasets.ann_benchmarks import ann_benchmarks
 from bitfold.datasets.cifar10 import cifar10, cifar10_patches
 from bitfold.datasets.digits import digits
+from bitfold.datasets.images import Pictures, pictures
 from bitfold.datasets.manifold import manifold
 from bitfold.datasets.mnist import mnist
-from bitfold.datasets.pictures import Pictures, pictures
-from bitfold.datasets.sift_photos import sift_photos
 from bitfold.datasets.texmex import gist1m, sift1m
-from bitfold.datasets.vectors import open_vectors, read_labels, read_vectors
+from bitfold.io.formats.errors import DamagedData, MissingData
+from bitfold.io.vectors import open_vectors, read_labels, read_vectors
 
 __all__ = [
     "DamagedData",

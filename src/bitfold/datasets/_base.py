@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfold import _checks
-from bitfold.datasets import _cache
-from bitfold.datasets._progress import Progress, shown
+from bitfold import _validation
+from bitfold.io import cache
+from bitfold.io.progress import Progress, shown
 from bitfold.metrics import Relevance, closest_neighbours
 
 _SAME: NDArray[Any] = np.empty((0, 0))
@@ -65,12 +65,12 @@ class Dataset:
         for name in ("queries", "train"):
             shape = getattr(self, name).shape
             if shape[1:] != (width,):
-                _checks.refuse(name, "Dataset", f"rows of {width} features", f"shape {shape}")
+                _validation.refuse(name, "Dataset", f"rows of {width} features", f"shape {shape}")
         _demand_length(self.labels, "labels", self.database)
         _demand_length(self.query_labels, "query_labels", self.queries)
         _demand_length(self.neighbours, "neighbours", self.queries)
         if (self.labels is None) != (self.query_labels is None):
-            _checks.refuse("labels", "Dataset", "given for both sides or neither", "one side")
+            _validation.refuse("labels", "Dataset", "given for both sides or neither", "one side")
 
     def __repr__(self) -> str:
         rows, width = self.database.shape
@@ -100,11 +100,11 @@ class Dataset:
         """
         if len(self.database) * len(self.queries) < _WORTH_KEEPING:
             return closest_neighbours(self.database, self.queries, share=fraction)
-        key = _cache.digest_of(self.database, self.queries, np.array([fraction]))
+        key = cache.digest_of(self.database, self.queries, np.array([fraction]))
         width = closest_neighbours(self.database, self.queries[:1], share=fraction).shape[1]
         with shown(progress) as report:
-            return _cache.kept_rows(
-                _cache.folder("neighbours") / f"{key}.npy",
+            return cache.kept_rows(
+                cache.folder("neighbours") / f"{key}.npy",
                 (len(self.queries), width),
                 np.int32 if len(self.database) <= np.iinfo(np.int32).max else np.int64,
                 lambda rows: closest_neighbours(self.database, self.queries[rows], share=fraction),
@@ -115,14 +115,14 @@ class Dataset:
 
 def _demand_length(side: Any, name: str, rows: NDArray[Any]) -> None:
     if side is not None and len(side) != len(rows):
-        _checks.refuse(name, "Dataset", f"one for each of {len(rows)} rows", len(side))
+        _validation.refuse(name, "Dataset", f"one for each of {len(rows)} rows", len(side))
 
 
 def drawn(n_rows: int, n_queries: int, seed: int, owner: str) -> tuple[Any, Any]:
     """Draw the queries at random; return the numbers of the database's rows, and theirs."""
     why = f"{n_rows - 1}, one less than there are rows"
-    _checks.integer(n_queries, "n_queries", owner, low=1, high=n_rows - 1, why=why)
-    _checks.integer(seed, "seed", owner, low=0)
+    _validation.integer(n_queries, "n_queries", owner, low=1, high=n_rows - 1, why=why)
+    _validation.integer(seed, "seed", owner, low=0)
     order = np.random.default_rng(seed).permutation(n_rows)
     return order[n_queries:], order[:n_queries]
 

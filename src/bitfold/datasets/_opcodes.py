@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfold.datasets._errors import read_as
+from bitfold.io.formats.errors import read_as
 
 _WRONG = (ValueError, KeyError, IndexError, TypeError, AttributeError, struct.error)
 

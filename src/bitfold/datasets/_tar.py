@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from bitfold.datasets._errors import DamagedData, read_as
-from bitfold.persistence import replace_atomically
+from bitfold.io.formats.errors import DamagedData, read_as
+from bitfold.io.model_file import replace_atomically
 
 
 def visit(path: Path, names: list[str], use: Callable[[str, IO[bytes]], None]) -> None:

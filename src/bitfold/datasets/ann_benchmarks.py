@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfold import _checks
-from bitfold.datasets import _cache
+from bitfold import _validation
 from bitfold.datasets._base import Dataset
-from bitfold.datasets._download import Remote
-from bitfold.datasets._errors import DamagedData, read_as
-from bitfold.datasets._files import located
-from bitfold.datasets._hdf5 import import_h5py, mapped
-from bitfold.datasets._progress import Progress, shown
 from bitfold.datasets.texmex import first_queries
+from bitfold.io import cache
+from bitfold.io.data_files import located
+from bitfold.io.download import Remote
+from bitfold.io.formats.errors import DamagedData, read_as
+from bitfold.io.formats.hdf5 import import_h5py, mapped
+from bitfold.io.progress import Progress, shown
 
 _PLACE = "https://ann-benchmarks.com/"
 _SHA256 = {
@@ -63,7 +63,7 @@ def ann_benchmarks(
     """
     if not re.fullmatch(r"\w[\w.-]*", name, re.ASCII):
         demand = "a name such as 'glove-100-angular'"
-        _checks.refuse("name", "ann_benchmarks", demand, repr(name))
+        _validation.refuse("name", "ann_benchmarks", demand, repr(name))
     import_h5py()
     remote = Remote(f"{_PLACE}{name}.hdf5", _SHA256.get(name))
     path = located("ann-benchmarks", remote, download=download, progress=progress)
@@ -112,9 +112,9 @@ def _demand_shapes(
 
 def _kept_units(path: Path, base: NDArray[Any], progress: Progress | None) -> NDArray[Any]:
     """Vectors scaled to length 1, once and for all."""
-    kept = _cache.folder("ann-benchmarks") / f"{path.stem}-{_cache.digest_of_files([path])}.npy"
+    kept = cache.folder("ann-benchmarks") / f"{path.stem}-{cache.digest_of_files([path])}.npy"
     with shown(progress) as report:
-        return _cache.kept_rows(
+        return cache.kept_rows(
             kept,
             base.shape,
             np.float32,

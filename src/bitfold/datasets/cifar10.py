@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfold import _checks
-from bitfold.datasets import _cache
+from bitfold import _validation
 from bitfold.datasets._base import Dataset, split
-from bitfold.datasets._cifar_album import SIDE, Album, Bytes, album
-from bitfold.datasets._progress import Progress, shown
+from bitfold.datasets._cifar_images import SIDE, Album, Bytes, album
 from bitfold.features import colour_gist, gist
 from bitfold.features.gist import VERSION
+from bitfold.io import cache
+from bitfold.io.progress import Progress, shown
 
 FloatArray = NDArray[np.float32]
 
@@ -57,7 +57,7 @@ def cifar10(
     progress
         Called with (stage, done, total) as the work goes on; None shows a bar on a terminal.
     """
-    _checks.one_of(features, "features", "cifar10", ("gist512", "gist960", "pixels"))
+    _validation.one_of(features, "features", "cifar10", ("gist512", "gist960", "pixels"))
     found = album(download=download, progress=progress)
     if features == "pixels":
         X: NDArray[Any] = found.pictures.reshape(len(found.pictures), -1)
@@ -124,11 +124,13 @@ class Views(NamedTuple):
 
 def drawn_views(n_pictures: int, n_rows: int, n_queries: int, seed: int) -> Views:
     """Draw the queries, whole pictures; then views of the other pictures, in random order."""
-    _checks.integer(n_queries, "n_queries", "cifar10_patches", low=1, high=n_pictures - 1)
+    _validation.integer(n_queries, "n_queries", "cifar10_patches", low=1, high=n_pictures - 1)
     left = n_pictures - n_queries
     most = f"{_N_VIEWS} views of each of {left} pictures"
-    _checks.integer(n_rows, "n_rows", "cifar10_patches", low=left, high=left * _N_VIEWS, why=most)
-    _checks.integer(seed, "seed", "cifar10_patches", low=0)
+    _validation.integer(
+        n_rows, "n_rows", "cifar10_patches", low=left, high=left * _N_VIEWS, why=most
+    )
+    _validation.integer(seed, "seed", "cifar10_patches", low=0)
     rng = np.random.default_rng(seed)
     order = rng.permutation(n_pictures)
     patches = rng.choice(left * (_N_VIEWS - 1), n_rows - left, replace=False)
@@ -166,8 +168,8 @@ def _kept(
     progress: Progress | None,
 ) -> FloatArray:
     with shown(progress) as report:
-        return _cache.kept_rows(
-            _cache.folder("cifar10") / f"{name}.npy",
+        return cache.kept_rows(
+            cache.folder("cifar10") / f"{name}.npy",
             shape,
             np.float32,
             make,

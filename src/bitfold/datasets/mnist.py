@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitfold.datasets._base import Dataset, split
-from bitfold.datasets._download import Remote
-from bitfold.datasets._errors import DamagedData, read_as
-from bitfold.datasets._files import located
-from bitfold.datasets._progress import Progress
+from bitfold.io.data_files import located
+from bitfold.io.download import Remote
+from bitfold.io.formats.errors import DamagedData, read_as
+from bitfold.io.progress import Progress
 
 Bytes = NDArray[np.uint8]
 

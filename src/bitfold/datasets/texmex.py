@@ -7,13 +7,14 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from bitfold import _checks
-from bitfold.datasets import _cache, _tar
+from bitfold import _validation
+from bitfold.datasets import _tar
 from bitfold.datasets._base import Dataset
-from bitfold.datasets._download import Remote
-from bitfold.datasets._files import downloaded, existing
-from bitfold.datasets._progress import Progress
-from bitfold.datasets.vectors import read_vectors
+from bitfold.io import cache
+from bitfold.io.data_files import downloaded, existing
+from bitfold.io.download import Remote
+from bitfold.io.progress import Progress
+from bitfold.io.vectors import read_vectors
 
 _PLACE = "ftp://ftp.irisa.fr/local/texmex/corpus/"
 _PARTS = ("base.fvecs", "query.fvecs", "groundtruth.ivecs")
@@ -84,7 +85,7 @@ def first_queries(queries: NDArray[Any], n_queries: int | None, owner: str) -> s
     """Return the slice of so many queries, all for None."""
     if n_queries is None:
         return slice(len(queries))
-    return slice(_checks.integer(n_queries, "n_queries", owner, low=1, high=len(queries)))
+    return slice(_validation.integer(n_queries, "n_queries", owner, low=1, high=len(queries)))
 
 
 def _unpacked(stem: str, names: list[str], download: bool, progress: Progress | None) -> Path:
@@ -93,7 +94,7 @@ def _unpacked(stem: str, names: list[str], download: bool, progress: Progress | 
     if found:
         return found.parent
     archive = existing([stem, f"{stem}1m", ""], [f"{stem}.tar.gz"])
-    folder = _cache.folder(stem)
+    folder = cache.folder(stem)
     if archive:
         _tar.unpack(archive, names, folder)
         return folder

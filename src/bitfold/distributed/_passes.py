@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitfold._kernels.clusters import add_rows
-from bitfold._rows import block_length
 from bitfold.distributed._rows import Frame
 from bitfold.induction import BaseSet
+from bitfold.io.rows import block_length
 
 FloatArray = NDArray[np.float32]
 RealArray = NDArray[np.float64]

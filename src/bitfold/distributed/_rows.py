@@ -17,11 +17,11 @@ import numpy as np
 from dask.delayed import Delayed
 from numpy.typing import NDArray
 
-from bitfold import _checks
-from bitfold._kernels.threads import scratch, serial_blas
-from bitfold._rows import Rows, block_length
+from bitfold import _validation
+from bitfold._threads import scratch, serial_blas
 from bitfold.distributed._graph import OnStep, call, in_order, sent
 from bitfold.distributed._vectors import blocks, starts
+from bitfold.io.rows import Rows, block_length
 
 FloatArray = NDArray[np.float32]
 R = TypeVar("R")
@@ -125,7 +125,7 @@ def naming_rows(
     try:
         yield
     except ValueError:
-        _checks.finite(matrix, owner, name=name, first_row=first_row)
+        _validation.finite(matrix, owner, name=name, first_row=first_row)
         raise
 
 
@@ -133,7 +133,7 @@ def naming_rows(
 class DaskRows(Rows):
     """A Dask array of known blocks seen as float32 rows relative to ``centre``.
 
-    All that :class:`bitfold._rows.Rows` offers works, with the same numbers bit for bit: blocks
+    All that :class:`bitfold.io.rows.Rows` offers works, with the same numbers bit for bit: blocks
     and samples are fetched. :meth:`map` is for passes over everything: it runs on the workers, and
     tells ``on_rows`` how many rows are done.
     """
@@ -224,7 +224,7 @@ def _map(
 
 
 def _measured_sum(values: FloatArray, start: int, owner: str) -> NDArray[np.float64]:
-    _checks.measurable(values, owner, first_row=start)
+    _validation.measurable(values, owner, first_row=start)
     total: NDArray[np.float64] = values.sum(axis=0, dtype=np.float64)
     return total
 

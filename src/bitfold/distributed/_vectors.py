@@ -9,7 +9,7 @@ import dask.array as da
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfold import _checks
+from bitfold import _validation
 from bitfold.distributed._graph import call
 
 
@@ -67,10 +67,10 @@ def _demand_matrix(X: da.Array, owner: str, min_rows: int) -> None:
     if not isinstance(X._meta, np.ndarray):
         raise TypeError(f"X of {owner} must have blocks of numpy arrays, got {_name(X._meta)}.")
     if X.ndim == 2 and np.isnan(X.shape[1]):
-        _checks.refuse("X", owner, "of a known number of features", "an unknown one")
+        _validation.refuse("X", owner, "of a known number of features", "an unknown one")
     shape = tuple(min_rows if np.isnan(side) else side for side in X.shape)
     # A view of nothing in the array's shape: the one check sees all it looks at.
-    _checks.matrix(np.broadcast_to(np.empty((), X.dtype), shape), owner, min_rows=min_rows)
+    _validation.matrix(np.broadcast_to(np.empty((), X.dtype), shape), owner, min_rows=min_rows)
 
 
 def _stacked(column: Any, owner: str) -> da.Array:

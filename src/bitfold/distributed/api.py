@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bitfold import _checks
+from bitfold import _validation
 from bitfold.codes import Codes
 from bitfold.distributed._graph import call, in_order, reduce, sent, shared
 from bitfold.distributed._rows import DaskRows, naming_rows
 from bitfold.distributed._vectors import blocks, known, starts, vectors
 from bitfold.hashers import Hasher
-from bitfold.hashers._base import Progress
+from bitfold.hashers.base.hasher import Progress
 from bitfold.search import HammingIndex, Hits
-from bitfold.search.rank import Nearest, merge
+from bitfold.search.ranking import Nearest, merge
 
 ByteArray = NDArray[np.uint8]
 H = TypeVar("H", bound=Hasher)
@@ -160,7 +160,7 @@ def search(
     _demand_codes(codes, queries.n_bits, "search")
     codes = known(codes)
     n = codes.shape[0]
-    _checks.integer(k, "k", "search", low=1, high=n, why=f"the {n} codes")
+    _validation.integer(k, "k", "search", low=1, high=n, why=f"the {n} codes")
     asked, edges = sent(queries, "queries"), starts(codes)
     found = reduce(
         [
@@ -183,10 +183,10 @@ def _owner(hasher: Any) -> str:
 def _demand_codes(codes: Any, n_bits: int, owner: str) -> None:
     if not isinstance(codes, da.Array):
         raise TypeError(f"codes of {owner} must be a Dask array, got {type(codes).__name__}.")
-    width = -(-_checks.integer(n_bits, "n_bits", owner, low=1) // 8)
+    width = -(-_validation.integer(n_bits, "n_bits", owner, low=1) // 8)
     if codes.dtype != np.uint8 or codes.ndim != 2 or codes.shape[1] != width:
         came = f"{codes.dtype} of shape {codes.shape}"
-        _checks.refuse("codes", owner, f"uint8 of shape (n, {width})", came)
+        _validation.refuse("codes", owner, f"uint8 of shape (n, {width})", came)
 
 
 def _packed(block: Any, hasher: Hasher, block_info: Any = None) -> ByteArray:

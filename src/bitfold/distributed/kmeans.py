@@ -20,9 +20,8 @@ from dask.delayed import Delayed
 from numpy.typing import NDArray
 from sklearn.cluster import kmeans_plusplus
 
-from bitfold import _checks
+from bitfold import _validation
 from bitfold._kernels.clusters import add_rows
-from bitfold._rows import Rows, block_length
 from bitfold.base_set import KMeansBase
 from bitfold.distributed._graph import OnStep, call, reduce, sent
 from bitfold.distributed._passes import (
@@ -38,6 +37,7 @@ from bitfold.distributed._passes import (
 from bitfold.distributed._rows import DaskRows, pick
 from bitfold.distributed._vectors import blocks, starts
 from bitfold.induction import BaseSet
+from bitfold.io.rows import Rows, block_length
 
 FloatArray = NDArray[np.float32]
 RealArray = NDArray[np.float64]
@@ -112,7 +112,7 @@ class DaskKMeansBase(KMeansBase):
         self.sample = sample
 
     def choose(
-        self, X: Rows | Any, *, rng: _checks.Seed = None, on_step: OnStep | None = None
+        self, X: Rows | Any, *, rng: _validation.Seed = None, on_step: OnStep | None = None
     ) -> FloatArray:
         """Choose m base points, one a row.
 
@@ -126,13 +126,13 @@ class DaskKMeansBase(KMeansBase):
             Called with (done, total) as the work goes on.
         """
         owner = type(self).__name__
-        m = _checks.integer(self.m, "m", owner, low=1)
-        n_iter = _checks.integer(self.n_iter, "n_iter", owner, low=1)
+        m = _validation.integer(self.m, "m", owner, low=1)
+        n_iter = _validation.integer(self.n_iter, "n_iter", owner, low=1)
         if self.sample is not None:
-            _checks.integer(self.sample, "sample", owner, low=_FEW * m)
+            _validation.integer(self.sample, "sample", owner, low=_FEW * m)
         if not isinstance(X, DaskRows) or len(X) <= _FEW * m:
             return super().choose(X, rng=rng, on_step=on_step)
-        rng = _checks.generator(rng)
+        rng = _validation.generator(rng)
         cluster = _Cluster(_parts(X), sent(X.frame, "frame"), X.n_features)
         if self.sample is not None:
             cluster = cluster.sampled(self.sample, rng)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from bitfold.embedding._base import Neighbours
+from bitfold.embedding.base import Neighbours
 
 FloatArray = NDArray[np.float32]
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from bitfold._kernels import forces
-from bitfold._kernels.threads import map_blocks, n_threads, serial_blas
+from bitfold._threads import map_blocks, n_threads, serial_blas
 
 FloatArray = NDArray[np.float32]
 OnStep = Callable[[int, int], None]

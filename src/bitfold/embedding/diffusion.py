@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfold import _checks
-from bitfold.embedding import graph, spectral
-from bitfold.embedding._base import Embedding, FloatArray, Given, Limit
+from bitfold import _validation
+from bitfold._linalg import graph, spectral
+from bitfold.embedding.base import Embedding, FloatArray, Given, Limit
 
 RealArray = NDArray[np.float64]
 
@@ -90,9 +90,9 @@ class DiffusionMaps(Embedding):
 
     def _embed(self, base: FloatArray, n_components: int, given: Given) -> RealArray:
         owner = type(self).__name__
-        n_steps = _checks.integer(self.n_steps, "n_steps", owner, low=1)
+        n_steps = _validation.integer(self.n_steps, "n_steps", owner, low=1)
         if not (isinstance(self.alpha, numbers.Real) and 0 <= self.alpha <= 1):
-            _checks.refuse("alpha", owner, "a number from 0 to 1", repr(self.alpha))
+            _validation.refuse("alpha", owner, "a number from 0 to 1", repr(self.alpha))
         if self.bandwidth is not None:
-            _checks.positive(self.bandwidth, "bandwidth", owner)
+            _validation.positive(self.bandwidth, "bandwidth", owner)
         return diffusion_maps(base, n_components, self.bandwidth, float(self.alpha), n_steps)

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from bitfold import _checks
-from bitfold.embedding import descent, nearby
-from bitfold.embedding._stochastic import Minimise, Stochastic
+from bitfold import _validation
+from bitfold.embedding import descent, sampled_repulsion
 from bitfold.embedding.sne import neg_sq_distances
+from bitfold.embedding.stochastic import Minimise, Stochastic
 
 FloatArray = NDArray[np.float32]
 
@@ -38,7 +38,7 @@ def elastic_estimate(
     Y: FloatArray, near: NDArray[np.int32], sample: NDArray[np.int64], strength: float
 ) -> descent.Push:
     """As ``elastic_repulsion``, by the listed pairs and, for all others, by ``sample``."""
-    pairs = nearby.Gaussian(Y, near, sample)
+    pairs = sampled_repulsion.Gaussian(Y, near, sample)
     force = np.empty_like(Y)
     share = strength / (len(Y) * (len(Y) - 1))
 
@@ -60,7 +60,7 @@ def elastic_embedding(
     strength: float,
 ) -> descent.Descent:
     """Minimise Σ p_ij d² + λ mean exp(-d²) over all pairs."""
-    objective = nearby.objective(
+    objective = sampled_repulsion.objective(
         partial(elastic_repulsion, strength=strength),
         partial(elastic_estimate, strength=strength),
         P.shape[0],
@@ -102,5 +102,5 @@ class ElasticEmbedding(Stochastic):
         self.strength = strength
 
     def _minimiser(self, m: int, points_each: float | None) -> Minimise:
-        strength = _checks.positive(self.strength, "strength", type(self).__name__)
+        strength = _validation.positive(self.strength, "strength", type(self).__name__)
         return partial(elastic_embedding, strength=strength)

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import shortest_path
 from sklearn.preprocessing import KernelCenterer
 
-from bitfold import _checks
-from bitfold.embedding import graph, spectral
-from bitfold.embedding._base import Embedding, FloatArray, Given, Limit
+from bitfold import _validation
+from bitfold._linalg import graph, spectral
+from bitfold.embedding.base import Embedding, FloatArray, Given, Limit
 
 RealArray = NDArray[np.float64]
 
@@ -31,7 +31,7 @@ def isomap(base: NDArray[np.floating[Any]], n_components: int, n_neighbors: int)
     values, vectors = spectral.largest(scalar_products(base, n_neighbors), n_components)
     real = int((values > max(ROUNDING * values[0], 0)).sum())
     why = f"the {real} real dimensions of its graph"
-    _checks.integer(n_components, "n_bits", "Isomap", low=1, high=real, why=why)
+    _validation.integer(n_components, "n_bits", "Isomap", low=1, high=real, why=why)
     return vectors * np.sqrt(values)
 
 
@@ -61,5 +61,5 @@ class Isomap(Embedding):
         return Limit(m - 1, f"m - 1 = {m - 1}")
 
     def _embed(self, base: FloatArray, n_components: int, given: Given) -> RealArray:
-        n_neighbors = _checks.integer(self.n_neighbors, "n_neighbors", "Isomap", low=1)
+        n_neighbors = _validation.integer(self.n_neighbors, "n_neighbors", "Isomap", low=1)
         return isomap(base, n_components, n_neighbors)

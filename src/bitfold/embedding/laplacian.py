@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfold import _checks
-from bitfold.embedding import graph, spectral
-from bitfold.embedding._base import Embedding, FloatArray, Given, Limit
+from bitfold import _validation
+from bitfold._linalg import graph, spectral
+from bitfold.embedding.base import Embedding, FloatArray, Given, Limit
 
 
 def laplacian_eigenmaps(
@@ -62,7 +62,7 @@ class LaplacianEigenmaps(Embedding):
 
     def _embed(self, base: FloatArray, n_components: int, given: Given) -> NDArray[np.float64]:
         owner = type(self).__name__
-        n_neighbors = _checks.integer(self.n_neighbors, "n_neighbors", owner, low=1)
+        n_neighbors = _validation.integer(self.n_neighbors, "n_neighbors", owner, low=1)
         if self.bandwidth is not None:
-            _checks.positive(self.bandwidth, "bandwidth", owner)
+            _validation.positive(self.bandwidth, "bandwidth", owner)
         return laplacian_eigenmaps(base, n_components, n_neighbors, self.bandwidth)

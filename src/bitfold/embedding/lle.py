@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from bitfold import _checks
-from bitfold.embedding import graph, spectral
-from bitfold.embedding._base import Embedding, FloatArray, Given, Limit
+from bitfold import _validation
+from bitfold._linalg import graph, spectral
+from bitfold.embedding.base import Embedding, FloatArray, Given, Limit
 
 RealArray = NDArray[np.float64]
 
@@ -72,6 +72,6 @@ class LLE(Embedding):
 
     def _embed(self, base: FloatArray, n_components: int, given: Given) -> RealArray:
         owner = type(self).__name__
-        n_neighbors = _checks.integer(self.n_neighbors, "n_neighbors", owner, low=1)
-        regularization = _checks.positive(self.regularization, "regularization", owner)
+        n_neighbors = _validation.integer(self.n_neighbors, "n_neighbors", owner, low=1)
+        regularization = _validation.positive(self.regularization, "regularization", owner)
         return locally_linear_embedding(base, n_components, n_neighbors, regularization)

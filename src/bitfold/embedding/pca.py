@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import decomposition
 
-from bitfold.embedding._base import Embedding, FloatArray, Given, Limit
+from bitfold.embedding.base import Embedding, FloatArray, Given, Limit
 
 RealArray = NDArray[np.float64]
 

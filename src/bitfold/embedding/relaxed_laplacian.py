@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from bitfold import _checks
-from bitfold.embedding import graph, spectral
-from bitfold.embedding._base import DataGraph, Embedding, FloatArray, Given, Limit, Neighbours
+from bitfold import _validation
+from bitfold._linalg import graph, spectral
+from bitfold.embedding.base import DataGraph, Embedding, FloatArray, Given, Limit, Neighbours
 
 RealArray = NDArray[np.float64]
 
@@ -97,13 +97,13 @@ class RelaxedLaplacian(Embedding):
 
     def _embed(self, base: FloatArray, n_components: int, given: Given) -> RealArray:
         owner = type(self).__name__
-        n_neighbors = _checks.integer(self.n_neighbors, "n_neighbors", owner, low=1)
-        smoothness = _checks.positive(self.smoothness, "smoothness", owner)
+        n_neighbors = _validation.integer(self.n_neighbors, "n_neighbors", owner, low=1)
+        smoothness = _validation.positive(self.smoothness, "smoothness", owner)
         if self.bandwidth is not None:
-            _checks.positive(self.bandwidth, "bandwidth", owner)
+            _validation.positive(self.bandwidth, "bandwidth", owner)
         if given.data is None:
-            _checks.refuse("data", owner, "the training data's nearest base points", "None")
-        _checks.positive(given.data.bandwidth, "data.bandwidth", owner)
+            _validation.refuse("data", owner, "the training data's nearest base points", "None")
+        _validation.positive(given.data.bandwidth, "data.bandwidth", owner)
         return relaxed_laplacian(
             base, n_components, given.data, n_neighbors, smoothness, self.bandwidth
         )

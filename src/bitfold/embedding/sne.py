@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from bitfold._kernels import forces
-from bitfold.embedding import descent, nearby
-from bitfold.embedding._stochastic import Minimise, Stochastic
+from bitfold.embedding import descent, sampled_repulsion
+from bitfold.embedding.stochastic import Minimise, Stochastic
 
 FloatArray = NDArray[np.float32]
 
@@ -56,7 +56,7 @@ def gaussian_estimate(
 ) -> descent.Push:
     """As ``gaussian_repulsion``, by the listed pairs and, for all others, by ``sample``."""
     m = len(Y)
-    pairs = nearby.Gaussian(Y, near, sample)
+    pairs = sampled_repulsion.Gaussian(Y, near, sample)
     log_Z, force = np.empty(m, np.float32), np.empty_like(Y)
 
     def normalise(rows: slice) -> float:
@@ -90,7 +90,7 @@ def sne(
 
     The cost is exact up to the constant entropy of P.
     """
-    objective = nearby.objective(
+    objective = sampled_repulsion.objective(
         gaussian_repulsion, gaussian_estimate, P.shape[0], rng, student=False
     )
     start = descent.random_start(P.shape[0], n_components, rng)

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from bitfold import _checks
+from bitfold import _validation
 from bitfold._kernels import forces
-from bitfold.embedding import descent, nearby
-from bitfold.embedding._stochastic import COUNT_SURELY, Minimise, Stochastic
+from bitfold.embedding import descent, sampled_repulsion
+from bitfold.embedding.stochastic import COUNT_SURELY, Minimise, Stochastic
 
 FloatArray = NDArray[np.float32]
 
@@ -93,7 +93,7 @@ def tsne(
 def kl_divergence(P: csr_array, rng: np.random.Generator) -> descent.Objective:
     """Eq. (11), by all pairs or, of many points, by near pairs and a sample of the far ones."""
     constant = descent.negative_entropy(P)
-    return nearby.objective(
+    return sampled_repulsion.objective(
         cauchy_repulsion, cauchy_estimate, P.shape[0], rng, student=True, constant=constant
     )
 
@@ -144,7 +144,7 @@ class TSNE(Stochastic):
 
     def _exaggeration(self, m: int, points_each: float | None) -> float:
         if self.exaggeration is not None:
-            return _checks.positive(self.exaggeration, "exaggeration", type(self).__name__)
+            return _validation.positive(self.exaggeration, "exaggeration", type(self).__name__)
         if points_each is None or points_each >= COUNT_SURELY:
             return 1.0
         # The more base points, the less each pair is pulled, and the looser clusters become.

@@ -5,6 +5,6 @@ there is: ``items`` and their ``pictures``, each model's ``coded`` items with th
 and ``plane``, the ``queries``). ``server`` runs it at a ``place``; the page lies in ``page/``.
 """
 
-from bitfold.explorer.place import Place
+from bitfold.explorer.address import Place
 
 __all__ = ["Place"]

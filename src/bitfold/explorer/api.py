@@ -16,13 +16,13 @@ from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from bitfold._kernels.threads import n_threads
+from bitfold._threads import n_threads
 from bitfold._version import __version__
 from bitfold.codes import Codes
-from bitfold.explorer import answers, coded, queries
+from bitfold.explorer import models, queries, schemas
 from bitfold.explorer.collection import Collection, Shown
 from bitfold.explorer.guard import Guard, Rules, TooLong
-from bitfold.explorer.pictures import NoPicture
+from bitfold.explorer.images import NoPicture
 
 PAGE = Path(__file__).parent / "page"
 
@@ -47,10 +47,10 @@ K = Annotated[int, Query(ge=1, le=100, description="How many.")]
 
 
 @router.get("/about", tags=["collection"])
-def about(there: There) -> answers.About:
+def about(there: There) -> schemas.About:
     """Tell what there is to explore."""
     items = there.items
-    return answers.About(
+    return schemas.About(
         version=__version__,
         n_items=len(there.models[0].coded.index),
         models=[_model_about(shown) for shown in there.models],
@@ -58,7 +58,7 @@ def about(there: There) -> answers.About:
         has_vectors=items.vectors is not None,
         has_pictures=items.album is not None,
         has_text=items.text is not None,
-        uploads=answers.UploadAbout(
+        uploads=schemas.UploadAbout(
             most_bytes=queries.MOST_BYTES,
             pictures_as=there.reading.name if there.reading else None,
             draws_vectors=there.reading is not None and there.reading.scale > 0,
@@ -68,15 +68,15 @@ def about(there: There) -> answers.About:
 
 
 @router.get("/models/{model}/map", tags=["models"])
-def plane(there: There, model: int) -> answers.Map:
+def plane(there: There, model: int) -> schemas.Map:
     """Give the 2-D map of a model: its base set and a sample of the items."""
     drawn = there.model(model).plane
-    return answers.Map(
+    return schemas.Map(
         ids=[str(item) for item in drawn.ids],
         x=_rounded(drawn.points[:, 0]),
         y=_rounded(drawn.points[:, 1]),
         labels=there.items.labels_of(drawn.ids).tolist(),
-        base=answers.BasePoints(
+        base=schemas.BasePoints(
             x=_rounded(drawn.base[:, 0]),
             y=_rounded(drawn.base[:, 1]),
             labels=drawn.base_labels.tolist(),
@@ -85,7 +85,7 @@ def plane(there: There, model: int) -> answers.Map:
 
 
 @router.get("/models/{model}/statistics", tags=["models"])
-def statistics(there: There, model: int) -> answers.StatisticsOut:
+def statistics(there: There, model: int) -> schemas.StatisticsOut:
     """Tell how even and how different the bits of a model are, and how full its buckets."""
     known = there.model(model).statistics
     about: dict[str, Any] = known._asdict() | {
@@ -97,7 +97,7 @@ def statistics(there: There, model: int) -> answers.StatisticsOut:
             for bucket in known.largest
         ],
     }
-    return answers.StatisticsOut(**about)
+    return schemas.StatisticsOut(**about)
 
 
 @router.get("/models/{model}/base/{number}/picture", tags=["models"])
@@ -107,7 +107,7 @@ def base_picture(there: There, model: int, number: int) -> Response:
 
 
 @router.get("/items/{item}", tags=["items"])
-def item(there: There, item: int) -> answers.Item:
+def item(there: There, item: int) -> schemas.Item:
     """Tell what is known of an item."""
     there.query(f"item:{item}")
     return _item(there, item)
@@ -120,13 +120,13 @@ def picture(there: There, item: int) -> Response:
 
 
 @router.get("/search", tags=["search"])
-def search(there: There, query: Key, model: Model = 0, k: K = 10) -> answers.Found:
+def search(there: There, query: Key, model: Model = 0, k: K = 10) -> schemas.Found:
     """Find the items with the nearest codes."""
     asked, shown = there.query(query), there.model(model)
     found = there.nearest(asked, shown, k)
     code = there.code(asked, shown)
-    return answers.Found(
-        query=answers.QueryAbout(
+    return schemas.Found(
+        query=schemas.QueryAbout(
             key=asked.key,
             title=asked.title,
             item=None if asked.item is None else _item(there, asked.item),
@@ -144,14 +144,14 @@ def search(there: There, query: Key, model: Model = 0, k: K = 10) -> answers.Fou
 @router.get("/exact", tags=["search"])
 async def exact(
     request: Request, there: There, query: Key, model: Model = 0, k: K = 10
-) -> answers.Exact:
+) -> schemas.Exact:
     """Find the items with the nearest vectors; their codes are those of a model."""
     asked, shown = there.query(query), there.model(model)
     # One at a time: a scan takes all cores, and searches by code should not wait behind many.
     turn: anyio.CapacityLimiter = request.app.state.scans
     found = await anyio.to_thread.run_sync(there.exact, asked, k, limiter=turn)
     code = there.code(asked, shown)
-    return answers.Exact(hits=_hits(there, shown, code, found.ids[0], found.distances[0]))
+    return schemas.Exact(hits=_hits(there, shown, code, found.ids[0], found.distances[0]))
 
 
 @router.get("/within", tags=["search"])
@@ -161,25 +161,25 @@ def within(
     radius: Annotated[int, Query(ge=0, le=1024)],
     model: Model = 0,
     limit: Annotated[int, Query(ge=0, le=1000)] = 100,
-) -> answers.Within:
+) -> schemas.Within:
     """Find the items within a Hamming radius, and how many there are."""
     asked, shown = there.query(query), there.model(model)
     counts = there.spread(asked, shown).within
     count = int(counts[min(radius, shown.coded.n_bits)])
     code = there.code(asked, shown)
-    hits: list[answers.Hit] = []
+    hits: list[schemas.Hit] = []
     if wanted := min(limit, count):
         found = there.nearest(asked, shown, wanted)
         hits = _hits(there, shown, code, found.ids[0], found.distances[0])
-    return answers.Within(radius=radius, count=count, hits=hits)
+    return schemas.Within(radius=radius, count=count, hits=hits)
 
 
 @router.get("/spread", tags=["search"])
-def spread(there: There, query: Key, model: Model = 0) -> answers.SpreadOut:
+def spread(there: There, query: Key, model: Model = 0) -> schemas.SpreadOut:
     """Count the items within every radius, and give the distances of those on the map."""
     asked, shown = there.query(query), there.model(model)
     counts = there.spread(asked, shown)
-    return answers.SpreadOut(
+    return schemas.SpreadOut(
         within=counts.within.tolist(),
         alike=None if counts.alike is None else counts.alike.tolist(),
         sample=there.sample_distances(asked, shown),
@@ -192,13 +192,13 @@ def spread(there: There, query: Key, model: Model = 0) -> answers.SpreadOut:
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
     }
 })  # fmt: skip
-async def upload(request: Request, there: There) -> answers.Uploaded:
+async def upload(request: Request, there: There) -> schemas.Uploaded:
     """Take in a picture (PNG, JPEG, GIF, WebP, BMP), a .npy file, or numbers as text."""
     # Few at a time, since each may unpack to much more than was sent.
     async with request.app.state.uploads:
         content = await request.body()
         taken = await anyio.to_thread.run_sync(there.upload, content)
-    return answers.Uploaded(
+    return schemas.Uploaded(
         key=taken.key, n_features=len(taken.vector), picture=there.query(taken.key).picture
     )
 
@@ -229,7 +229,7 @@ def create_app(collection: Collection, rules: Rules) -> ASGIApp:
         docs_url=None,
         redoc_url=None,
         lifespan=_lifespan,
-        responses={status: {"model": answers.Problem} for status in (403, 404, 422)},
+        responses={status: {"model": schemas.Problem} for status in (403, 404, 422)},
     )
     app.state.collection = collection
     app.include_router(router)
@@ -295,9 +295,9 @@ def _page(name: str) -> Any:
     return page
 
 
-def _model_about(shown: Shown) -> answers.ModelAbout:
+def _model_about(shown: Shown) -> schemas.ModelAbout:
     model = shown.coded
-    return answers.ModelAbout(
+    return schemas.ModelAbout(
         name=model.name,
         method=type(model.hasher).__name__,
         n_bits=model.n_bits,
@@ -308,8 +308,8 @@ def _model_about(shown: Shown) -> answers.ModelAbout:
     )
 
 
-def _item(there: Collection, item: int) -> answers.Item:
-    return answers.Item(
+def _item(there: Collection, item: int) -> schemas.Item:
+    return schemas.Item(
         id=str(item),
         label=there.label(item),
         text=there.items.text_of(item),
@@ -319,14 +319,14 @@ def _item(there: Collection, item: int) -> answers.Item:
 
 def _hits(
     there: Collection, shown: Shown, code: Codes, ids: Any, distances: Any
-) -> list[answers.Hit]:
+) -> list[schemas.Hit]:
     # By exact distance an item can be found that the index of this model does not have.
     here = [int(item) for item in ids if int(item) in shown.coded]
     codes = shown.coded.codes(np.array(here, np.int64))
     packed = dict(zip(here, codes.packed, strict=True))
-    hamming = dict(zip(here, coded.distances(code, codes).tolist(), strict=True))
+    hamming = dict(zip(here, models.distances(code, codes).tolist(), strict=True))
     return [
-        answers.Hit(
+        schemas.Hit(
             **_item(there, item).model_dump(),
             distance=distance,
             hamming=hamming.get(item),

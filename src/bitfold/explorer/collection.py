@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitfold.codes import Codes
-from bitfold.explorer.coded import Coded, Spread, distances
-from bitfold.explorer.exact import Scan
+from bitfold.explorer.exact_search import Scan
+from bitfold.explorer.image_features import Reading, find_reading
+from bitfold.explorer.images import png
 from bitfold.explorer.items import UNLABELLED, Items
-from bitfold.explorer.pictures import png
-from bitfold.explorer.plane import Plane, chart
+from bitfold.explorer.models import Coded, Spread, distances
+from bitfold.explorer.plane_map import Plane, chart
 from bitfold.explorer.queries import Query, Unknown, Upload, Uploads, read_upload
-from bitfold.explorer.readings import Reading, find_reading
 from bitfold.explorer.statistics import Statistics, describe
-from bitfold.hashers._inductive import InductiveHasher
+from bitfold.hashers.base.base_set import InductiveHasher
 from bitfold.search import Hits
 
 Ids = NDArray[np.int64]

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfold import _checks
-from bitfold.datasets._errors import read_as
-from bitfold.explorer.pictures import Album
+from bitfold import _validation
+from bitfold.explorer.images import Album
+from bitfold.io.formats.errors import read_as
 
 Ids = NDArray[np.int64]
 Numbers = NDArray[np.int32]
@@ -34,7 +34,7 @@ class Labels:
     def of(cls, values: NDArray[Any]) -> Labels:
         """Number the classes in their order; -1 and an empty name mean unlabelled."""
         if values.ndim != 1:
-            _checks.refuse("labels", "the items", "one a row", f"shape {values.shape}")
+            _validation.refuse("labels", "the items", "one a row", f"shape {values.shape}")
         if values.dtype.kind == "f" and (values == np.floor(values)).all():
             values = values.astype(np.int64)
         classes, numbers = np.unique(values, return_inverse=True)
@@ -125,7 +125,7 @@ def read_lines(path: Path) -> list[str]:
 def _demand_rows(name: str, n_rows: int, ids: Ids) -> None:
     low, high = int(ids.min(initial=0)), int(ids.max(initial=-1))
     if low < 0:
-        _checks.refuse("ids", "the index", f"0 or more, to stand for rows of {name}", low)
+        _validation.refuse("ids", "the index", f"0 or more, to stand for rows of {name}", low)
     if n_rows <= high:
         demand = f"one a row for every id of the index up to {high}"
-        _checks.refuse(name, "the items", demand, f"{n_rows} rows")
+        _validation.refuse(name, "the items", demand, f"{n_rows} rows")

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfold import _checks
-from bitfold.explorer.pictures import NoPicture, decode, png
-from bitfold.explorer.readings import Reading
+from bitfold import _validation
+from bitfold.explorer.image_features import Reading
+from bitfold.explorer.images import NoPicture, decode, png
 
 Vector = NDArray[np.float64]
 
@@ -109,7 +109,7 @@ def _one_row(values: NDArray[Any]) -> Vector:
         came = f"{values.dtype} of shape {values.shape}"
         raise ValueError(f"upload must hold one vector of real numbers, got {came}.")
     vector = values.astype(np.float64)
-    _checks.finite(vector[None], "the upload", name="vector")
+    _validation.finite(vector[None], "the upload", name="vector")
     return vector
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import uvicorn
 
-from bitfold._kernels.threads import serial_blas
+from bitfold._threads import serial_blas
+from bitfold.explorer.address import BACKLOG, Place
 from bitfold.explorer.api import create_app
 from bitfold.explorer.collection import Collection
 from bitfold.explorer.guard import Rules
-from bitfold.explorer.place import BACKLOG, Place
 
 _MOST_CONNECTIONS = 4096
 

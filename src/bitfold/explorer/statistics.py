@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfold.explorer.coded import Coded
 from bitfold.explorer.items import UNLABELLED, Items
+from bitfold.explorer.models import Coded
 
 Reals = NDArray[np.float64]
 Ids = NDArray[np.int64]

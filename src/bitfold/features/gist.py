@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
-from bitfold import _checks
-from bitfold._kernels.threads import map_blocks
+from bitfold import _validation
+from bitfold._threads import map_blocks
 
 FloatArray = NDArray[np.float32]
 
@@ -80,9 +80,9 @@ def _checked(images: NDArray[Any], owner: str, ndim: int, demand: str) -> NDArra
     channels = images.shape[3:] in ((), (3,))
     if side < 8 or side % N_BLOCKS or images.shape[2] != side or not channels:
         demand = f"{demand}, the side a multiple of 4 and at least 8"
-        _checks.refuse("images", owner, demand, f"shape {images.shape}")
+        _validation.refuse("images", owner, demand, f"shape {images.shape}")
     if images.dtype.kind != "u" and not ((images >= 0) & (images < np.inf)).all():
-        _checks.refuse("images", owner, "of finite values of at least 0", "others")
+        _validation.refuse("images", owner, "of finite values of at least 0", "others")
     return images
 
 

@@ -1,9 +1,8 @@
 """Hashers: everything that learns codes."""
 
-from bitfold import persistence as _persistence
-from bitfold.hashers import _files
-from bitfold.hashers._base import Hasher
+from bitfold.hashers import _persistence
 from bitfold.hashers.agh import AGH
+from bitfold.hashers.base.hasher import Hasher
 from bitfold.hashers.bre import BRE
 from bitfold.hashers.ccaitq import CCAITQ
 from bitfold.hashers.imh import IMH, SupervisedIMH
@@ -22,6 +21,7 @@ from bitfold.hashers.sklsh import SKLSH
 from bitfold.hashers.sph import SpH
 from bitfold.hashers.ssh import SSH
 from bitfold.hashers.sth import STH
+from bitfold.io import model_file as _model_file
 
 __all__ = [
     "AGH",
@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 
-def load(path: _persistence.PathLike, *, mmap: bool = False) -> Hasher:
+def load(path: _model_file.PathLike, *, mmap: bool = False) -> Hasher:
     """Read a hasher that was saved.
 
     Parameters
@@ -59,4 +59,4 @@ def load(path: _persistence.PathLike, *, mmap: bool = False) -> Hasher:
     mmap
         Keep the learned arrays in the file instead of memory, shared between processes.
     """
-    return _files.load(path, Hasher, mmap=mmap)
+    return _persistence.load(path, Hasher, mmap=mmap)

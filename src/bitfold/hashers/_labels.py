@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 
-from bitfold import _checks
+from bitfold import _validation
 from bitfold.base_set import is_labelled
-from bitfold.hashers._base import Hasher
+from bitfold.hashers.base.hasher import Hasher
 
 
 class Labelled(NamedTuple):
@@ -39,11 +39,11 @@ class Labelled(NamedTuple):
 
 def labelled(y: Any, n_rows: int, owner: str) -> Labelled:
     """Check labels; -1 is unlabelled, as in scikit-learn."""
-    y = _checks.labels(y, n_rows, owner)
+    y = _validation.labels(y, n_rows, owner)
     rows = np.flatnonzero(is_labelled(y))
     names, classes = np.unique(y[rows], return_inverse=True)
     if len(names) < 2:
-        _checks.refuse("y", owner, "labels of at least 2 classes", len(names))
+        _validation.refuse("y", owner, "labels of at least 2 classes", len(names))
     return Labelled(rows, classes.astype(np.int64), len(names))
 
 

@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from bitfold import _checks
-from bitfold._rows import Rows
+from bitfold import _validation
+from bitfold._linalg.graph import sparse_rows
+from bitfold._linalg.principal import DEFAULT_BITS
+from bitfold._linalg.spectral import smallest
 from bitfold.base_set import BaseStrategy, KMeansBase
 from bitfold.embedding import Neighbours
-from bitfold.embedding.graph import sparse_rows
 from bitfold.embedding.relaxed_laplacian import row_weights
-from bitfold.embedding.spectral import smallest
-from bitfold.hashers._base import Progress
-from bitfold.hashers._inductive import DataGraph, InductiveHasher
-from bitfold.hashers._principal import DEFAULT_BITS
-from bitfold.hashers._strategies import base_strategy
+from bitfold.hashers.base.base_set import DataGraph, InductiveHasher
+from bitfold.hashers.base.hasher import Progress
+from bitfold.hashers.strategies import base_strategy
+from bitfold.io.rows import Rows
 
 FloatArray = NDArray[np.float32]
 RealArray = NDArray[np.float64]
@@ -171,7 +171,7 @@ class AGH(InductiveHasher):
         base: BaseStrategy | str | None = None,
         k: int = 2,
         bandwidth: float | None = None,
-        random_state: _checks.Seed = None,
+        random_state: _validation.Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.layers = layers
@@ -182,11 +182,11 @@ class AGH(InductiveHasher):
 
     def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
         owner = type(self).__name__
-        layers = _checks.integer(self.layers, "layers", owner, low=1, high=2)
+        layers = _validation.integer(self.layers, "layers", owner, low=1, high=2)
         if self.n_bits is not None:
-            _checks.integer(self.n_bits, "n_bits", owner, low=1)
+            _validation.integer(self.n_bits, "n_bits", owner, low=1)
         base = base_strategy(self.base, owner, KMeansBase(300))
-        for_base, for_sample = _checks.generators(self.random_state, 2)
+        for_base, for_sample = _validation.generators(self.random_state, 2)
         points = base.choose(rows, rng=for_base, on_step=partial(progress, "base set"))
         self._settle_base(points, rows.sample(SAMPLE, for_sample))
         self.n_bits_ = self._length(layers * (len(points) - 1))
@@ -204,7 +204,7 @@ class AGH(InductiveHasher):
         if self.n_bits is None:
             return min(DEFAULT_BITS, most)
         why = f"layers * (anchors - 1) = {most}"
-        return _checks.integer(
+        return _validation.integer(
             self.n_bits, "n_bits", type(self).__name__, low=1, high=most, why=why
         )
 
@@ -226,6 +226,6 @@ class AGH(InductiveHasher):
         owner = type(self).__name__
         n_vectors, sides = self.thresholds_.shape
         if sides != 2:
-            _checks.refuse("thresholds_", owner, "two for each eigenvector", sides)
+            _validation.refuse("thresholds_", owner, "two for each eigenvector", sides)
         if not n_vectors <= self.n_bits_ <= 2 * n_vectors:
-            _checks.refuse("n_bits_", owner, "one or two for each eigenvector", self.n_bits_)
+            _validation.refuse("n_bits_", owner, "one or two for each eigenvector", self.n_bits_)

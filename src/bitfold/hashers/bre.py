@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfold import _checks
+from bitfold import _validation
 from bitfold._kernels.reconstruction import sweep_bit
-from bitfold._kernels.threads import serial_blas
-from bitfold._rows import Rows
-from bitfold.binarize import unit_rows
-from bitfold.hashers._base import Progress
-from bitfold.hashers._linear import LinearHasher
+from bitfold._threads import serial_blas
+from bitfold.hashers.base.hasher import Progress
+from bitfold.hashers.base.linear import LinearHasher
+from bitfold.io.rows import Rows
+from bitfold.rotation import unit_rows
 
 RealArray = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -158,7 +158,7 @@ class BRE(LinearHasher):
         n_samples: int = 1000,
         n_anchors: int = 50,
         n_iter: int = 3,
-        random_state: _checks.Seed = None,
+        random_state: _validation.Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.n_samples = n_samples
@@ -168,11 +168,11 @@ class BRE(LinearHasher):
 
     def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
         owner = rows.owner
-        n_bits = _checks.integer(self.n_bits, "n_bits", owner, low=1)
-        n_samples = _checks.integer(self.n_samples, "n_samples", owner, low=2)
-        n_anchors = _checks.integer(self.n_anchors, "n_anchors", owner, low=1)
-        n_iter = _checks.integer(self.n_iter, "n_iter", owner, low=0)
-        for_sample, for_pairs, for_anchors, for_start = _checks.generators(self.random_state, 4)
+        n_bits = _validation.integer(self.n_bits, "n_bits", owner, low=1)
+        n_samples = _validation.integer(self.n_samples, "n_samples", owner, low=2)
+        n_anchors = _validation.integer(self.n_anchors, "n_anchors", owner, low=1)
+        n_iter = _validation.integer(self.n_iter, "n_iter", owner, low=0)
+        for_sample, for_pairs, for_anchors, for_start = _validation.generators(self.random_state, 4)
         unit = unit_rows(rows.sample(n_samples, for_sample)).astype(np.float64)
         n = len(unit)
         n_near = min(max(1, round(NEAR * n)), n - 1)

@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfold import _checks
-from bitfold._kernels.threads import serial_blas
-from bitfold._rows import Rows
-from bitfold.binarize import itq
-from bitfold.embedding.spectral import with_fixed_signs
-from bitfold.hashers._base import Progress
+from bitfold import _validation
+from bitfold._linalg.principal import along, n_bits_within_features
+from bitfold._linalg.scatter import Scatter, scatter, whitening
+from bitfold._linalg.spectral import with_fixed_signs
+from bitfold._threads import serial_blas
 from bitfold.hashers._labels import SupervisedMixin, labelled
-from bitfold.hashers._linear import LinearHasher
-from bitfold.hashers._principal import along, n_bits_within_features
-from bitfold.hashers._scatter import Scatter, scatter, whitening
+from bitfold.hashers.base.hasher import Progress
+from bitfold.hashers.base.linear import LinearHasher
 from bitfold.hashers.itq import SAMPLE
+from bitfold.io.rows import Rows
+from bitfold.rotation import itq
 
 RealArray = NDArray[np.float64]
 
@@ -91,7 +91,7 @@ class CCAITQ(SupervisedMixin, LinearHasher):
         *,
         regularisation: float = 1e-4,
         n_iter: int = 50,
-        random_state: _checks.Seed = None,
+        random_state: _validation.Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.regularisation = regularisation
@@ -100,10 +100,10 @@ class CCAITQ(SupervisedMixin, LinearHasher):
 
     def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
         n_bits = n_bits_within_features(self.n_bits, rows)
-        regularisation = _checks.positive(self.regularisation, "regularisation", rows.owner)
-        n_iter = _checks.integer(self.n_iter, "n_iter", rows.owner, low=0)
+        regularisation = _validation.positive(self.regularisation, "regularisation", rows.owner)
+        n_iter = _validation.integer(self.n_iter, "n_iter", rows.owner, low=0)
         known = labelled(y, len(rows), rows.owner)
-        for_sample, for_rotation = _checks.generators(self.random_state, 2)
+        for_sample, for_rotation = _validation.generators(self.random_state, 2)
         measured = scatter(rows, known)
         with serial_blas():  # the same directions on any number of cores
             directions = scaled_directions(cca(measured, regularisation), n_bits)

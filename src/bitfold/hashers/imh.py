@@ -8,15 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfold import _checks
-from bitfold._rows import Rows
+from bitfold import _validation
 from bitfold.base_set import BaseStrategy, KMeansBase
-from bitfold.binarize import itq, unit_rows
 from bitfold.embedding import Embedding
-from bitfold.hashers._base import Progress
-from bitfold.hashers._inductive import DataGraph, InductiveHasher
 from bitfold.hashers._labels import SupervisedMixin, labelled
-from bitfold.hashers._strategies import base_strategy, embedding_strategy
+from bitfold.hashers.base.base_set import DataGraph, InductiveHasher
+from bitfold.hashers.base.hasher import Progress
+from bitfold.hashers.strategies import base_strategy, embedding_strategy
+from bitfold.io.rows import Rows
+from bitfold.rotation import itq, unit_rows
 from bitfold.subspace import discriminant
 
 FloatArray = NDArray[np.float32]
@@ -55,7 +55,7 @@ class _Inductive(InductiveHasher):
     base: Any
     embedding: Any
     rotation: str | None
-    random_state: _checks.Seed
+    random_state: _validation.Seed
 
     def _embed_base(
         self,
@@ -136,7 +136,7 @@ class IMH(_Inductive):
         k: int = 5,
         bandwidth: float | None = None,
         rotation: str | None = "itq",
-        random_state: _checks.Seed = None,
+        random_state: _validation.Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.base = base
@@ -148,11 +148,13 @@ class IMH(_Inductive):
 
     def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
         owner = type(self).__name__
-        n_bits = _checks.integer(self.n_bits, "n_bits", owner, low=1)
-        _checks.one_of(self.rotation, "rotation", owner, (None, "itq"))
+        n_bits = _validation.integer(self.n_bits, "n_bits", owner, low=1)
+        _validation.one_of(self.rotation, "rotation", owner, (None, "itq"))
         base = base_strategy(self.base, owner, KMeansBase())
         embedding = embedding_strategy(self.embedding, owner)
-        for_base, for_sample, for_embedding, for_rotation = _checks.generators(self.random_state, 4)
+        for_base, for_sample, for_embedding, for_rotation = _validation.generators(
+            self.random_state, 4
+        )
         sample = rows.sample(SAMPLE, for_sample)
         points = base.choose(rows, rng=for_base, on_step=partial(progress, "base set"))
         self.base_reason_ = base.size(len(rows), rows.n_features).why
@@ -204,7 +206,7 @@ class SupervisedIMH(SupervisedMixin, _Inductive):
         k: int = 5,
         bandwidth: float | None = None,
         rotation: str | None = "itq",
-        random_state: _checks.Seed = None,
+        random_state: _validation.Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.base = base
@@ -217,18 +219,20 @@ class SupervisedIMH(SupervisedMixin, _Inductive):
 
     def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
         owner = type(self).__name__
-        _checks.one_of(self.rotation, "rotation", owner, (None, "itq"))
+        _validation.one_of(self.rotation, "rotation", owner, (None, "itq"))
         n_bits = self._length(labelled(y, len(rows), owner).n_classes)
         base = base_strategy(self.base, owner, KMeansBase(1000))
         embedding = embedding_strategy(self.embedding, owner)
-        for_base, for_sample, for_embedding, for_rotation = _checks.generators(self.random_state, 4)
+        for_base, for_sample, for_embedding, for_rotation = _validation.generators(
+            self.random_state, 4
+        )
         sample = rows.sample(SAMPLE, for_sample)
         points, labels = base.choose_per_class(
             rows, y, rng=for_base, on_step=partial(progress, "base set")
         )
         if len(points) <= (n_classes := len(np.unique(labels))):
             demand = f"more than one point a class, for {n_classes} classes"
-            _checks.refuse("base", owner, demand, f"{len(points)} distinct points")
+            _validation.refuse("base", owner, demand, f"{len(points)} distinct points")
         self.base_reason_ = base.size(len(rows), rows.n_features).why
         self._settle_base(points, sample)
         limit = embedding.limit(*points.shape)
@@ -243,11 +247,11 @@ class SupervisedIMH(SupervisedMixin, _Inductive):
         limit, why = n_classes - 1, f"classes - 1 = {n_classes - 1}"
         if self.n_components is not None:
             owner = type(self).__name__
-            n_components = _checks.integer(self.n_components, "n_components", owner, low=1)
+            n_components = _validation.integer(self.n_components, "n_components", owner, low=1)
             if n_components <= limit:
                 limit, why = n_components, f"n_components = {n_components}"
         if self.n_bits is None:
             return min(limit, _COMPONENTS)
-        return _checks.integer(
+        return _validation.integer(
             self.n_bits, "n_bits", type(self).__name__, low=1, high=limit, why=why
         )

@@ -7,12 +7,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from bitfold import _checks
-from bitfold._rows import Rows
-from bitfold.binarize import itq
-from bitfold.hashers._base import Progress
-from bitfold.hashers._linear import LinearHasher
-from bitfold.hashers._principal import along, n_bits_within_features, principal_directions
+from bitfold import _validation
+from bitfold._linalg.principal import along, n_bits_within_features, principal_directions
+from bitfold.hashers.base.hasher import Progress
+from bitfold.hashers.base.linear import LinearHasher
+from bitfold.io.rows import Rows
+from bitfold.rotation import itq
 
 SAMPLE = 1 << 16
 """Rows that the rotation is learned from."""
@@ -48,7 +48,7 @@ class ITQ(LinearHasher):
     """
 
     def __init__(
-        self, n_bits: int | None = None, *, n_iter: int = 50, random_state: _checks.Seed = None
+        self, n_bits: int | None = None, *, n_iter: int = 50, random_state: _validation.Seed = None
     ) -> None:
         self.n_bits = n_bits
         self.n_iter = n_iter
@@ -56,8 +56,8 @@ class ITQ(LinearHasher):
 
     def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
         n_bits = n_bits_within_features(self.n_bits, rows)
-        n_iter = _checks.integer(self.n_iter, "n_iter", rows.owner, low=0)
-        for_sample, for_rotation = _checks.generators(self.random_state, 2)
+        n_iter = _validation.integer(self.n_iter, "n_iter", rows.owner, low=0)
+        for_sample, for_rotation = _validation.generators(self.random_state, 2)
         directions = principal_directions(rows, n_bits).directions
         progress("principal directions", 1, 1)
         V = along(rows, directions, SAMPLE, for_sample)

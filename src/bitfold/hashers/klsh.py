@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from bitfold import _checks
-from bitfold._kernels.threads import serial_blas
-from bitfold._rows import Rows
-from bitfold.hashers._base import Progress
-from bitfold.hashers._kernel import KernelHasher, bandwidth_for, centred_kernel, kernel
+from bitfold import _validation
+from bitfold._threads import serial_blas
+from bitfold.hashers.base.hasher import Progress
+from bitfold.hashers.base.kernel import KernelHasher, bandwidth_for, centred_kernel, kernel
+from bitfold.io.rows import Rows
 
 RealArray = NDArray[np.float64]
 
@@ -91,7 +91,7 @@ class KLSH(KernelHasher):
         n_anchors: int = 300,
         subset: int = 30,
         bandwidth: float | None = None,
-        random_state: _checks.Seed = None,
+        random_state: _validation.Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.n_anchors = n_anchors
@@ -101,10 +101,10 @@ class KLSH(KernelHasher):
 
     def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
         owner = rows.owner
-        n_bits = _checks.integer(self.n_bits, "n_bits", owner, low=1)
-        n_anchors = _checks.integer(self.n_anchors, "n_anchors", owner, low=2)
-        subset = _checks.integer(self.subset, "subset", owner, low=1)
-        for_anchors, for_subsets = _checks.generators(self.random_state, 2)
+        n_bits = _validation.integer(self.n_bits, "n_bits", owner, low=1)
+        n_anchors = _validation.integer(self.n_anchors, "n_anchors", owner, low=2)
+        subset = _validation.integer(self.subset, "subset", owner, low=1)
+        for_anchors, for_subsets = _validation.generators(self.random_state, 2)
         anchors = rows.sample(n_anchors, for_anchors)
         sigma = bandwidth_for(self.bandwidth, anchors, anchors, owner)
         K, mean = centred_kernel(kernel(anchors, anchors, sigma), owner)

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from bitfold import _checks
-from bitfold._kernels.threads import serial_blas
-from bitfold._rows import Rows
-from bitfold.embedding.spectral import largest
-from bitfold.hashers._base import Progress
-from bitfold.hashers._kernel import KernelHasher, bandwidth_for, centred_kernel, kernel
+from bitfold import _validation
+from bitfold._linalg.spectral import largest
+from bitfold._threads import serial_blas
 from bitfold.hashers._labels import SupervisedMixin, labelled
+from bitfold.hashers.base.hasher import Progress
+from bitfold.hashers.base.kernel import KernelHasher, bandwidth_for, centred_kernel, kernel
+from bitfold.io.rows import Rows
 
 RealArray = NDArray[np.float64]
 OnStep = Callable[[int, int], None]
@@ -231,7 +231,7 @@ class KSH(SupervisedMixin, KernelHasher):
         n_anchors: int = 300,
         n_samples: int = 2000,
         bandwidth: float | None = None,
-        random_state: _checks.Seed = None,
+        random_state: _validation.Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.n_anchors = n_anchors
@@ -241,11 +241,11 @@ class KSH(SupervisedMixin, KernelHasher):
 
     def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
         owner = rows.owner
-        n_bits = _checks.integer(self.n_bits, "n_bits", owner, low=1)
-        n_anchors = _checks.integer(self.n_anchors, "n_anchors", owner, low=1)
-        n_samples = _checks.integer(self.n_samples, "n_samples", owner, low=2)
+        n_bits = _validation.integer(self.n_bits, "n_bits", owner, low=1)
+        n_anchors = _validation.integer(self.n_anchors, "n_anchors", owner, low=1)
+        n_samples = _validation.integer(self.n_samples, "n_samples", owner, low=2)
         known = labelled(y, len(rows), owner)
-        for_anchors, for_sample = _checks.generators(self.random_state, 2)
+        for_anchors, for_sample = _validation.generators(self.random_state, 2)
         anchors = rows.sample(n_anchors, for_anchors)
         part = known.sample(n_samples, for_sample)
         sample = rows.take(part.rows)

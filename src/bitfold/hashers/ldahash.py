@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfold import _checks
-from bitfold._kernels.threads import serial_blas
-from bitfold._rows import Rows, block_length
-from bitfold.embedding.spectral import largest, with_fixed_signs
-from bitfold.hashers._base import Progress
+from bitfold import _validation
+from bitfold._linalg.principal import along, n_bits_within_features
+from bitfold._linalg.scatter import Scatter, scatter, whitening
+from bitfold._linalg.spectral import largest, with_fixed_signs
+from bitfold._threads import serial_blas
 from bitfold.hashers._labels import Labelled, SupervisedMixin, labelled
-from bitfold.hashers._linear import LinearHasher
-from bitfold.hashers._principal import along, n_bits_within_features
-from bitfold.hashers._scatter import Scatter, scatter, whitening
+from bitfold.hashers.base.hasher import Progress
+from bitfold.hashers.base.linear import LinearHasher
+from bitfold.io.rows import Rows, block_length
 
 FloatArray = NDArray[np.float32]
 RealArray = NDArray[np.float64]
@@ -180,7 +180,7 @@ class LDAHash(SupervisedMixin, LinearHasher):
         *,
         n_pairs: int = 20_000,
         regularisation: float = 1e-4,
-        random_state: _checks.Seed = None,
+        random_state: _validation.Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.n_pairs = n_pairs
@@ -189,13 +189,13 @@ class LDAHash(SupervisedMixin, LinearHasher):
 
     def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
         n_bits = None if self.n_bits is None else n_bits_within_features(self.n_bits, rows)
-        n_pairs = _checks.integer(self.n_pairs, "n_pairs", rows.owner, low=1)
-        regularisation = _checks.positive(self.regularisation, "regularisation", rows.owner)
+        n_pairs = _validation.integer(self.n_pairs, "n_pairs", rows.owner, low=1)
+        regularisation = _validation.positive(self.regularisation, "regularisation", rows.owner)
         known = labelled(y, len(rows), rows.owner)
         n_bits = n_bits or min(known.n_classes - 1, rows.n_features)
         if len(known.rows) == known.n_classes:
-            _checks.refuse("y", rows.owner, "labels that some rows share", "none twice")
-        for_rows, for_pairs = _checks.generators(self.random_state, 2)
+            _validation.refuse("y", rows.owner, "labels that some rows share", "none twice")
+        for_rows, for_pairs = _validation.generators(self.random_state, 2)
         pairs = pair_covariances(rows, known, scatter(rows, known))
         with serial_blas():  # the same directions on any number of cores
             directions = discriminants(pairs, n_bits, regularisation)

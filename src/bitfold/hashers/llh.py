@@ -9,19 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from bitfold import _checks
+from bitfold import _validation
 from bitfold._kernels import products
 from bitfold._kernels.locally_linear import sparse_weights, weighted_sum
-from bitfold._kernels.threads import serial_blas
-from bitfold._rows import Rows
+from bitfold._linalg import graph, spectral
+from bitfold._linalg.principal import DEFAULT_BITS
+from bitfold._threads import serial_blas
 from bitfold.base_set import BaseStrategy, KMeansBase
-from bitfold.binarize import OnStep, itq
-from bitfold.embedding import graph, spectral
-from bitfold.hashers._base import Hasher, Progress
-from bitfold.hashers._inductive import InductiveHasher
-from bitfold.hashers._principal import DEFAULT_BITS
-from bitfold.hashers._strategies import base_strategy
+from bitfold.hashers.base.base_set import InductiveHasher
+from bitfold.hashers.base.hasher import Hasher, Progress
+from bitfold.hashers.strategies import base_strategy
 from bitfold.induction import BaseSet
+from bitfold.io.rows import Rows
+from bitfold.rotation import OnStep, itq
 
 FloatArray = NDArray[np.float32]
 RealArray = NDArray[np.float64]
@@ -160,7 +160,7 @@ class LLH(InductiveHasher):
         sparsity: float = 0.1,
         eta: float = 0.1,
         n_iter: int = 50,
-        random_state: _checks.Seed = None,
+        random_state: _validation.Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.base = base
@@ -173,12 +173,12 @@ class LLH(InductiveHasher):
     def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
         owner = type(self).__name__
         if self.n_bits is not None:
-            _checks.integer(self.n_bits, "n_bits", owner, low=1)
-        self.sparsity_ = _checks.positive(self.sparsity, "sparsity", owner)
-        eta = _checks.positive(self.eta, "eta", owner)
-        n_iter = _checks.integer(self.n_iter, "n_iter", owner, low=0)
+            _validation.integer(self.n_bits, "n_bits", owner, low=1)
+        self.sparsity_ = _validation.positive(self.sparsity, "sparsity", owner)
+        eta = _validation.positive(self.eta, "eta", owner)
+        n_iter = _validation.integer(self.n_iter, "n_iter", owner, low=0)
         base = base_strategy(self.base, owner, KMeansBase(1000))
-        for_base, for_rotation = _checks.generators(self.random_state, 2)
+        for_base, for_rotation = _validation.generators(self.random_state, 2)
         points = base.choose(rows, rng=for_base, on_step=partial(progress, "base set"))
         self._settle_points(points)
         self.n_bits_ = self._length(len(points) - 1)
@@ -193,7 +193,7 @@ class LLH(InductiveHasher):
     def _length(self, most: int) -> int:
         n_bits = min(DEFAULT_BITS, most) if self.n_bits is None else self.n_bits
         why = f"base points - 1 = {most}"
-        return _checks.integer(n_bits, "n_bits", type(self).__name__, low=1, high=most, why=why)
+        return _validation.integer(n_bits, "n_bits", type(self).__name__, low=1, high=most, why=why)
 
     @property
     def _carrier(self) -> Carrier:
@@ -214,5 +214,5 @@ class LLH(InductiveHasher):
 
     def _check_learned(self) -> None:
         owner, m = type(self).__name__, len(self.base_set_)
-        _checks.integer(self.k_, "k_", owner, low=1, high=m, why=f"m = {m}")
-        _checks.positive(self.sparsity_, "sparsity_", owner)
+        _validation.integer(self.k_, "k_", owner, low=1, high=m, why=f"m = {m}")
+        _validation.positive(self.sparsity_, "sparsity_", owner)

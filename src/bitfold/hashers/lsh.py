@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfold import _checks
-from bitfold._rows import Rows
-from bitfold.hashers._base import Progress
-from bitfold.hashers._linear import LinearHasher
+from bitfold import _validation
+from bitfold.hashers.base.hasher import Progress
+from bitfold.hashers.base.linear import LinearHasher
+from bitfold.io.rows import Rows
 
 
 def random_directions(
@@ -49,15 +49,15 @@ class LSH(LinearHasher):
     """
 
     def __init__(
-        self, n_bits: int = 64, *, centre: bool = True, random_state: _checks.Seed = None
+        self, n_bits: int = 64, *, centre: bool = True, random_state: _validation.Seed = None
     ) -> None:
         self.n_bits = n_bits
         self.centre = centre
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
-        n_bits = _checks.integer(self.n_bits, "n_bits", rows.owner, low=1)
-        _checks.one_of(self.centre, "centre", rows.owner, (True, False))
-        W = random_directions(n_bits, rows.n_features, _checks.generator(self.random_state))
+        n_bits = _validation.integer(self.n_bits, "n_bits", rows.owner, low=1)
+        _validation.one_of(self.centre, "centre", rows.owner, (True, False))
+        W = random_directions(n_bits, rows.n_features, _validation.generator(self.random_state))
         # (x - centre)·w > -centre·w is x·w > 0.
         self._settle(W, None if self.centre else -W @ rows.centre.astype(np.float64))

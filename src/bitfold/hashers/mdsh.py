@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.utils.validation import check_is_fitted
 
-from bitfold import _checks
+from bitfold import _validation
 from bitfold._kernels import products
-from bitfold._kernels.threads import map_blocks
-from bitfold._rows import Rows, block_length
+from bitfold._linalg.principal import DEFAULT_BITS, covariance
+from bitfold._linalg.spectral import largest, with_fixed_signs
+from bitfold._threads import map_blocks
 from bitfold.codes import Codes
-from bitfold.embedding.spectral import largest, with_fixed_signs
-from bitfold.hashers._base import Hasher, Progress
-from bitfold.hashers._principal import DEFAULT_BITS, covariance
+from bitfold.hashers.base.hasher import Hasher, Progress
 from bitfold.hashers.sh import Extent, extent
+from bitfold.io.rows import Rows, block_length
 
 FloatArray = NDArray[np.float32]
 RealArray = NDArray[np.float64]
@@ -217,12 +217,12 @@ class MDSH(Hasher):
         if not isinstance(codes, Codes):
             raise TypeError(f"{name} of {owner} must be Codes, got {type(codes).__name__}.")
         if codes.n_bits != self.n_bits_:
-            _checks.refuse(name, owner, f"codes of {self.n_bits_} bits", codes.n_bits)
+            _validation.refuse(name, owner, f"codes of {self.n_bits_} bits", codes.n_bits)
         return codes.unpack() * np.float32(2) - np.float32(1)
 
     def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
         n_bits = DEFAULT_BITS if self.n_bits is None else self.n_bits
-        n_bits = _checks.integer(n_bits, "n_bits", rows.owner, low=1)
+        n_bits = _validation.integer(n_bits, "n_bits", rows.owner, low=1)
         C = covariance(rows)
         variances, vectors = largest(C, min(n_bits, rows.n_features))
         directions = np.ascontiguousarray(vectors.T)
@@ -242,7 +242,7 @@ class MDSH(Hasher):
 
     def _sigma(self, total_variance: float) -> float:
         if self.bandwidth is not None:
-            return _checks.squarable(self.bandwidth, "bandwidth", type(self).__name__)
+            return _validation.squarable(self.bandwidth, "bandwidth", type(self).__name__)
         # Two points are twice the total variance apart, squared, on average.
         return SHARE * float(np.sqrt(2 * max(total_variance, 0))) or 1.0
 
@@ -251,11 +251,11 @@ class MDSH(Hasher):
         owner, there = type(self).__name__, len(chosen.values)
         if there == 0:
             demand = "rows that differ, by a part of the bandwidth at least"
-            _checks.refuse("X", owner, demand, "equal ones")
+            _validation.refuse("X", owner, demand, "equal ones")
         n_bits = min(DEFAULT_BITS, there)
         if self.n_bits is not None:
             why = f"eigenfunctions = {there}"
-            n_bits = _checks.integer(self.n_bits, "n_bits", owner, low=1, high=there, why=why)
+            n_bits = _validation.integer(self.n_bits, "n_bits", owner, low=1, high=there, why=why)
         used, which = np.unique(chosen.directions[:n_bits], return_inverse=True)
         self.n_bits_ = n_bits
         self.directions_ = directions[used].astype(np.float32)
@@ -277,5 +277,5 @@ class MDSH(Hasher):
         owner = type(self).__name__
         which = self.bit_directions_
         if not np.isin(which, np.arange(len(self.directions_))).all():
-            _checks.refuse("bit_directions_", owner, "rows of directions_", which)
-        _checks.squarable(self.bandwidth_, "bandwidth_", owner)
+            _validation.refuse("bit_directions_", owner, "rows of directions_", which)
+        _validation.squarable(self.bandwidth_, "bandwidth_", owner)

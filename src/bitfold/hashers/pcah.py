@@ -6,10 +6,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from bitfold._rows import Rows
-from bitfold.hashers._base import Progress
-from bitfold.hashers._linear import LinearHasher
-from bitfold.hashers._principal import n_bits_within_features, principal_directions
+from bitfold._linalg.principal import n_bits_within_features, principal_directions
+from bitfold.hashers.base.hasher import Progress
+from bitfold.hashers.base.linear import LinearHasher
+from bitfold.io.rows import Rows
 
 
 class PCAH(LinearHasher):

@@ -7,11 +7,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfold import _checks
-from bitfold._rows import Rows
-from bitfold.hashers._base import Progress
-from bitfold.hashers._waves import WaveHasher
+from bitfold import _validation
+from bitfold.hashers.base.hasher import Progress
+from bitfold.hashers.base.periodic import WaveHasher
 from bitfold.hashers.sklsh import neighbour_distance, scale
+from bitfold.io.rows import Rows
 
 RealArray = NDArray[np.float64]
 
@@ -81,7 +81,7 @@ class PStableLSH(WaveHasher):
         *,
         p: int = 2,
         width: float | None = None,
-        random_state: _checks.Seed = None,
+        random_state: _validation.Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.p = p
@@ -89,9 +89,9 @@ class PStableLSH(WaveHasher):
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
-        n_bits = _checks.integer(self.n_bits, "n_bits", rows.owner, low=1)
-        p = int(_checks.one_of(self.p, "p", rows.owner, (1, 2)))
-        for_buckets, for_sample = _checks.generators(self.random_state, 2)
+        n_bits = _validation.integer(self.n_bits, "n_bits", rows.owner, low=1)
+        p = int(_validation.one_of(self.p, "p", rows.owner, (1, 2)))
+        for_buckets, for_sample = _validation.generators(self.random_state, 2)
         if self.width is None:
             self.width_ = WIDTHS * neighbour_distance(rows, for_sample, p)
             progress("width", 1, 1)

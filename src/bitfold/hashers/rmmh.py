@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
-from bitfold import _checks
-from bitfold._rows import Rows
-from bitfold.hashers._base import Progress
-from bitfold.hashers._linear import Hyperplane, LinearHasher
+from bitfold import _validation
+from bitfold.hashers.base.hasher import Progress
+from bitfold.hashers.base.linear import Hyperplane, LinearHasher
+from bitfold.io.rows import Rows
 
 RealArray = NDArray[np.float64]
 
@@ -75,7 +75,7 @@ class RMMH(LinearHasher):
         *,
         n_samples: int = 32,
         C: float = 1.0,
-        random_state: _checks.Seed = None,
+        random_state: _validation.Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.n_samples = n_samples
@@ -84,10 +84,10 @@ class RMMH(LinearHasher):
 
     def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
         owner = rows.owner
-        n_bits = _checks.integer(self.n_bits, "n_bits", owner, low=1)
-        n_samples = _checks.integer(self.n_samples, "n_samples", owner, low=2)
-        C = _checks.positive(self.C, "C", owner)
-        for_rows, for_labels = _checks.generators(self.random_state, 2)
+        n_bits = _validation.integer(self.n_bits, "n_bits", owner, low=1)
+        n_samples = _validation.integer(self.n_samples, "n_samples", owner, low=2)
+        C = _validation.positive(self.C, "C", owner)
+        for_rows, for_labels = _validation.generators(self.random_state, 2)
         normals, thresholds = np.empty((n_bits, rows.n_features)), np.empty(n_bits)
         for bit in range(n_bits):
             sample = rows.sample(n_samples, for_rows)

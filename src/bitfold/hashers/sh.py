@@ -7,11 +7,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfold import _checks
-from bitfold._rows import Rows, block_length
-from bitfold.hashers._base import Progress
-from bitfold.hashers._principal import principal_directions
-from bitfold.hashers._waves import WaveHasher
+from bitfold import _validation
+from bitfold._linalg.principal import principal_directions
+from bitfold.hashers.base.hasher import Progress
+from bitfold.hashers.base.periodic import WaveHasher
+from bitfold.io.rows import Rows, block_length
 
 FloatArray = NDArray[np.float32]
 RealArray = NDArray[np.float64]
@@ -102,13 +102,13 @@ class SH(WaveHasher):
         self.n_bits = n_bits
 
     def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
-        n_bits = _checks.integer(self.n_bits, "n_bits", rows.owner, low=1)
+        n_bits = _validation.integer(self.n_bits, "n_bits", rows.owner, low=1)
         directions = principal_directions(rows, min(n_bits, rows.n_features)).directions
         progress("principal directions", 1, 1)
         low, high = extent(rows, directions)
         modes = slowest_modes(high - low, n_bits)
         if not modes.frequencies[-1] < _LARGEST:
-            _checks.refuse("X", rows.owner, "at least 2 rows that differ", "equal ones")
+            _validation.refuse("X", rows.owner, "at least 2 rows that differ", "equal ones")
         omega = modes.frequencies
         self._settle(omega[:, None] * directions[modes.directions], -omega * low[modes.directions])
         self.eigenvalues_ = np.square(omega / omega[0]).astype(np.float32)

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from bitfold import _checks
-from bitfold._kernels.threads import map_blocks
-from bitfold._rows import Rows
-from bitfold.hashers._base import Progress
-from bitfold.hashers._waves import WaveHasher
+from bitfold import _validation
+from bitfold._threads import map_blocks
+from bitfold.hashers.base.hasher import Progress
+from bitfold.hashers.base.periodic import WaveHasher
+from bitfold.io.rows import Rows
 
 RealArray = NDArray[np.float64]
 
@@ -52,9 +52,9 @@ def neighbour_distance(rows: Rows, rng: np.random.Generator, p: int = 2) -> floa
 
 def scale(value: Any, name: str, owner: str) -> float:
     """Check a length that waves are measured in."""
-    length = _checks.positive(value, name, owner)
+    length = _validation.positive(value, name, owner)
     if not 1 / LONGEST <= length <= LONGEST:
-        _checks.refuse(name, owner, "between 1e-30 and 1e30", value)
+        _validation.refuse(name, owner, "between 1e-30 and 1e30", value)
     return length
 
 
@@ -119,15 +119,15 @@ class SKLSH(WaveHasher):
         n_bits: int = 64,
         *,
         bandwidth: float | None = None,
-        random_state: _checks.Seed = None,
+        random_state: _validation.Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.bandwidth = bandwidth
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
-        n_bits = _checks.integer(self.n_bits, "n_bits", rows.owner, low=1)
-        for_waves, for_sample = _checks.generators(self.random_state, 2)
+        n_bits = _validation.integer(self.n_bits, "n_bits", rows.owner, low=1)
+        for_waves, for_sample = _validation.generators(self.random_state, 2)
         if self.bandwidth is None:
             self.bandwidth_ = neighbour_distance(rows, for_sample)
             progress("bandwidth", 1, 1)

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfold import _checks
-from bitfold._kernels.threads import serial_blas
-from bitfold._rows import Rows
-from bitfold.embedding.spectral import largest
-from bitfold.hashers._base import Progress
+from bitfold import _validation
+from bitfold._linalg.principal import covariance, n_bits_within_features
+from bitfold._linalg.spectral import largest
+from bitfold._threads import serial_blas
 from bitfold.hashers._labels import SupervisedMixin, labelled
-from bitfold.hashers._linear import LinearHasher
-from bitfold.hashers._principal import covariance, n_bits_within_features
+from bitfold.hashers.base.hasher import Progress
+from bitfold.hashers.base.linear import LinearHasher
+from bitfold.io.rows import Rows
 
 FloatArray = NDArray[np.float32]
 RealArray = NDArray[np.float64]
@@ -164,7 +164,7 @@ class SSH(SupervisedMixin, LinearHasher):
         variant: str = "sequential",
         n_samples: int = 2000,
         eta: float = 0.1,
-        random_state: _checks.Seed = None,
+        random_state: _validation.Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.variant = variant
@@ -174,15 +174,15 @@ class SSH(SupervisedMixin, LinearHasher):
 
     def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
         owner = rows.owner
-        variant = _checks.one_of(self.variant, "variant", owner, _VARIANTS)
+        variant = _validation.one_of(self.variant, "variant", owner, _VARIANTS)
         if variant == "sequential" and self.n_bits is not None:
-            n_bits = _checks.integer(self.n_bits, "n_bits", owner, low=1)
+            n_bits = _validation.integer(self.n_bits, "n_bits", owner, low=1)
         else:
             n_bits = n_bits_within_features(self.n_bits, rows)
-        n_samples = _checks.integer(self.n_samples, "n_samples", owner, low=2)
-        eta = _checks.positive(self.eta, "eta", owner)
+        n_samples = _validation.integer(self.n_samples, "n_samples", owner, low=2)
+        eta = _validation.positive(self.eta, "eta", owner)
         known = labelled(y, len(rows), owner)
-        part = known.sample(n_samples, _checks.generator(self.random_state))
+        part = known.sample(n_samples, _validation.generator(self.random_state))
         X, S = rows.take(part.rows), pair_labels(part.classes)
         C = covariance(rows)
         with serial_blas():

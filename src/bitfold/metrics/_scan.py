@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfold import _checks
-from bitfold._kernels.threads import n_threads
-from bitfold._rows import Rows, block_length
+from bitfold import _validation
+from bitfold._threads import n_threads
+from bitfold.io.rows import Rows, block_length
 
 Ids = NDArray[np.signedinteger[Any]]
 FloatArray = NDArray[np.float32]
@@ -117,7 +117,7 @@ class Scan:
     def closest(self, part: slice) -> Ids:
         """Ids of the k closest rows to each of a block of queries, nearest first."""
         Q = self.queries.block(part.start, part.stop)
-        _checks.measurable(Q, "the queries", first_row=part.start)
+        _validation.measurable(Q, "the queries", first_row=part.start)
         exact = self.queries.matrix[part].astype(np.float64)
         found = np.empty((len(Q), self.k), self.id_type)
         left, limits = np.arange(len(Q)), self._guess(Q)

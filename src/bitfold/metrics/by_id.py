@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bitfold._kernels.threads import map_blocks
+from bitfold._threads import map_blocks
 from bitfold.codes import Codes
 from bitfold.metrics.histograms import Counts, Reals, demand_comparable
 from bitfold.metrics.ranking import RankingCurves, checked_cutoffs, curves_of

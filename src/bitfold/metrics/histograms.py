@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bitfold import _checks
-from bitfold._kernels.threads import map_blocks
+from bitfold import _validation
+from bitfold._threads import map_blocks
 from bitfold.codes import Codes
 from bitfold.metrics.relevance import Answered, Relevance, as_relevance
 
@@ -94,7 +94,7 @@ def scan_histograms(distances: ArrayLike, relevant: ArrayLike) -> DistanceHistog
     """
     values, hits = np.atleast_2d(distances), np.atleast_2d(relevant)
     if values.shape != hits.shape:
-        _checks.refuse("relevant", "metrics", f"of shape {values.shape}", f"shape {hits.shape}")
+        _validation.refuse("relevant", "metrics", f"of shape {values.shape}", f"shape {hits.shape}")
     order = np.argsort(values, axis=1, kind="stable")
     ranked = np.take_along_axis(values, order, axis=1)
     starts = np.ones(values.shape, bool)
@@ -110,11 +110,11 @@ def scan_histograms(distances: ArrayLike, relevant: ArrayLike) -> DistanceHistog
 def demand_comparable(queries: Codes, database: Codes) -> None:
     """Raise unless queries and database have codes of one length, with distances of 16 bits."""
     if database.n_bits > _MOST_BITS:
-        _checks.refuse(
+        _validation.refuse(
             "database", "metrics", f"codes of at most {_MOST_BITS} bits", database.n_bits
         )
     if queries.n_bits != database.n_bits:
-        _checks.refuse("queries", "metrics", f"codes of {database.n_bits} bits", queries.n_bits)
+        _validation.refuse("queries", "metrics", f"codes of {database.n_bits} bits", queries.n_bits)
 
 
 def ratio(part: NDArray[Any], whole: NDArray[Any]) -> Reals:

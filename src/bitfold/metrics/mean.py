@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from bitfold import _checks
+from bitfold import _validation
 from bitfold.codes import Codes
 from bitfold.metrics.by_id import average_precision_by_id
 from bitfold.metrics.histograms import distance_histograms
@@ -45,7 +45,7 @@ def mean_average_precision(
     >>> round(mean_average_precision(database[:1], database, ["a"], ["a", "b", "a"]), 4)
     0.8333
     """
-    _checks.one_of(ties, "ties", "mean_average_precision", ("expected", "by_id"))
+    _validation.one_of(ties, "ties", "mean_average_precision", ("expected", "by_id"))
     if ties == "by_id":
         checked = as_relevance(relevance, labels, len(queries), len(database))
         return float(average_precision_by_id(queries, database, checked, cutoff).mean())

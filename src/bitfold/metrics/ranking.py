@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import digamma
 
-from bitfold import _checks
+from bitfold import _validation
 from bitfold.metrics.histograms import Counts, DistanceHistograms, Reals, ratio
 
 _POINTS = 100
@@ -157,8 +157,8 @@ def checked_cutoffs(cutoffs: ArrayLike | None, n_items: int) -> Counts:
         return np.unique(grid[grid <= n_items])
     array = np.asarray(cutoffs)
     if array.ndim != 1 or array.dtype.kind not in "iu" or (array[1:] <= array[:-1]).any():
-        _checks.refuse("cutoffs", "a ranking", "ascending integers", repr(cutoffs))
+        _validation.refuse("cutoffs", "a ranking", "ascending integers", repr(cutoffs))
     if len(array) and not 1 <= array[0] <= array[-1] <= n_items:
         demand = f"between 1 and n_items={n_items}"
-        _checks.refuse("cutoffs", "a ranking", demand, array[-1] if array[0] > 0 else array[0])
+        _validation.refuse("cutoffs", "a ranking", demand, array[-1] if array[0] > 0 else array[0])
     return array.astype(np.int64)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bitfold import _checks
+from bitfold import _validation
 
 Ids = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -127,7 +127,7 @@ class _Neighbours(Relevance):
         _demand_sizes(len(self.ids), n_items, n_queries, n_items)
         if self.ids.size and self.ids.max() >= n_items:
             demand = f"below the number of database items, {n_items}"
-            _checks.refuse("ids", "Relevance.neighbours", demand, self.ids.max())
+            _validation.refuse("ids", "Relevance.neighbours", demand, self.ids.max())
 
 
 def from_labels(
@@ -136,8 +136,8 @@ def from_labels(
     """Relevance by labels of known numbers of queries and items."""
     if max(_n_classes(query_labels), _n_classes(labels)) > 1:
         return _by_label_sets(query_labels, labels, n_queries, n_items)
-    q = _checks.labels(query_labels, n_queries, "the queries")
-    d = _checks.labels(labels, n_items, "the database")
+    q = _validation.labels(query_labels, n_queries, "the queries")
+    d = _validation.labels(labels, n_items, "the database")
     both = np.concatenate([q, d])
     classes, group_of = np.unique(both[:n_queries], return_inverse=True)
     number = _numbered(both[n_queries:], classes)
@@ -155,10 +155,12 @@ def as_relevance(
     if not isinstance(relevance, Relevance):
         if labels is None:
             demand = "a Relevance, or labels with those of the database beside them"
-            _checks.refuse("relevance", "metrics", demand, type(relevance).__name__)
+            _validation.refuse("relevance", "metrics", demand, type(relevance).__name__)
         return from_labels(relevance, labels, n_queries, n_items)
     if labels is not None:
-        _checks.refuse("labels", "metrics", "left out beside a Relevance", type(labels).__name__)
+        _validation.refuse(
+            "labels", "metrics", "left out beside a Relevance", type(labels).__name__
+        )
     relevance.demand(n_queries, n_items)
     return relevance
 
@@ -178,7 +180,7 @@ def _by_label_sets(
     d = _indicators(labels, n_items, "labels")
     if q.shape[1] != d.shape[1]:
         demand = f"of as many classes as labels, {d.shape[1]}"
-        _checks.refuse("query_labels", "Relevance.labels", demand, q.shape[1])
+        _validation.refuse("query_labels", "Relevance.labels", demand, q.shape[1])
     sets, group_of = np.unique(q, axis=0, return_inverse=True)
     return _ManyLabels(group_of.reshape(-1), sets, np.ascontiguousarray(d.T))
 
@@ -187,9 +189,9 @@ def _indicators(labels: ArrayLike, n_rows: int, name: str) -> Flags:
     array = np.asarray(labels)
     if array.ndim != 2 or len(array) != n_rows:
         demand = f"a matrix ({n_rows}, classes) like the other side"
-        _checks.refuse(name, "Relevance.labels", demand, f"shape {array.shape}")
+        _validation.refuse(name, "Relevance.labels", demand, f"shape {array.shape}")
     if array.dtype != bool and not np.isin(array, (0, 1)).all():
-        _checks.refuse(name, "Relevance.labels", "0 or 1 in each class", "other values")
+        _validation.refuse(name, "Relevance.labels", "0 or 1 in each class", "other values")
     return array.astype(bool, copy=False)
 
 
@@ -203,12 +205,12 @@ def checked_ids(ids: ArrayLike, name: str, owner: str) -> NDArray[np.integer[Any
     array = np.asarray(ids)
     if array.ndim != 2 or array.dtype.kind not in "iu":
         came = f"{array.dtype} of shape {array.shape}"
-        _checks.refuse(name, owner, "integers of shape (queries, ids)", came)
+        _validation.refuse(name, owner, "integers of shape (queries, ids)", came)
     return array
 
 
 def _demand_sizes(has_queries: int, has_items: int, n_queries: int, n_items: int) -> None:
     if has_queries != n_queries:
-        _checks.refuse("relevance", "metrics", f"that of {n_queries} queries", has_queries)
+        _validation.refuse("relevance", "metrics", f"that of {n_queries} queries", has_queries)
     if has_items != n_items:
-        _checks.refuse("relevance", "metrics", f"that of {n_items} database items", has_items)
+        _validation.refuse("relevance", "metrics", f"that of {n_items} database items", has_items)

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bitfold import _checks
+from bitfold import _validation
 
 Ids = NDArray[np.int64]
 
@@ -34,7 +34,7 @@ class Numbering:
         if ids is None:
             if self.next_id + count > LARGEST + 1:
                 demand = f"given: none are left after {self.next_id - 1}"
-                _checks.refuse("ids", self._owner, demand, "None")
+                _validation.refuse("ids", self._owner, demand, "None")
             numbers = self.next_id + np.arange(count, dtype=np.int64)
         else:
             numbers = self._given(ids, count)
@@ -46,7 +46,7 @@ class Numbering:
         numbers = integers(ids, self._owner)
         if numbers.shape != (count,):
             demand = f"one for each of the {count} codes"
-            _checks.refuse("ids", self._owner, demand, len(numbers))
+            _validation.refuse("ids", self._owner, demand, len(numbers))
         refuse_repeated(numbers, self._owner)
         return numbers
 
@@ -56,9 +56,9 @@ def integers(ids: ArrayLike, owner: str) -> Ids:
     array = np.atleast_1d(np.asarray(ids))
     if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
         came = f"dtype {array.dtype} of shape {array.shape}"
-        _checks.refuse("ids", owner, "a list of integers of at most 64 bits", came)
+        _validation.refuse("ids", owner, "a list of integers of at most 64 bits", came)
     if array.dtype == np.uint64 and len(array) and int(array.max()) > LARGEST:
-        _checks.refuse("ids", owner, f"at most {LARGEST}", int(array.max()))
+        _validation.refuse("ids", owner, f"at most {LARGEST}", int(array.max()))
     return array.astype(np.int64)
 
 
@@ -78,4 +78,4 @@ def refuse_taken(owner: str, ids: Any) -> NoReturn:
 def refuse_ids(owner: str, demand: str, ids: Any) -> NoReturn:
     """Say which ids are not as they must be, at most three of them by name."""
     some = ", ".join(map(str, ids[:3])) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
-    _checks.refuse("ids", owner, demand, some)
+    _validation.refuse("ids", owner, demand, some)

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bitfold import _checks
-from bitfold._kernels.threads import map_blocks
+from bitfold import _validation
+from bitfold._threads import map_blocks
 from bitfold.codes import Codes
-from bitfold.search import rank
-from bitfold.search.files import Folder
+from bitfold.search import ranking
+from bitfold.search.disk.index_folder import Folder
 from bitfold.search.ids import Ids, Numbering, integers, refuse_ids, refuse_taken
 from bitfold.search.lookup import Lookup, Matches
 from bitfold.search.rerank import Hits, Reranker, reorder
@@ -69,7 +69,7 @@ class HammingIndex:
     """
 
     def __init__(self, n_bits: int) -> None:
-        self.n_bits = _checks.integer(n_bits, "n_bits", "HammingIndex", low=1, high=1024)
+        self.n_bits = _validation.integer(n_bits, "n_bits", "HammingIndex", low=1, high=1024)
         self._segments: list[Segment] = []
         self._lookups: dict[int, Lookup] = {}
         self._next_id = 0
@@ -135,10 +135,10 @@ class HammingIndex:
         """
         self._demand_codes(codes, "codes")
         why = f"the {len(self)} codes of the index"
-        _checks.integer(k, "k", "search", low=1, high=len(self), why=why)
+        _validation.integer(k, "k", "search", low=1, high=len(self), why=why)
         if rerank is None:
             return self._nearest(codes.words(), k)
-        wanted = _checks.integer(rerank.candidates, "candidates", type(rerank).__name__, low=1)
+        wanted = _validation.integer(rerank.candidates, "candidates", type(rerank).__name__, low=1)
         found = self._nearest(codes.words(), min(max(wanted, k), len(self)))
         return reorder(found.ids, rerank.measure(found.ids, self.codes), k)
 
@@ -153,7 +153,7 @@ class HammingIndex:
             The largest distance that still counts.
         """
         self._demand_codes(codes, "codes")
-        _checks.integer(radius, "radius", "within", low=0)
+        _validation.integer(radius, "radius", "within", low=0)
         radius = min(radius, self.n_bits)
         words = codes.words()
         parts = [self._within(segment, words, radius) for segment in self._segments]
@@ -229,7 +229,7 @@ class HammingIndex:
             "r" to search; "a" to add and remove as well, durably: what :meth:`add` returned from
             is there after a crash. One writer at a time; readers are not disturbed.
         """
-        _checks.one_of(mode, "mode", "HammingIndex.open", ("r", "a"))
+        _validation.one_of(mode, "mode", "HammingIndex.open", ("r", "a"))
         folder = Folder.open(path, mode)
         index = cls(folder.n_bits)
         index._segments, index._next_id, index._folder = folder.segments, folder.next_id, folder
@@ -261,9 +261,9 @@ class HammingIndex:
         parts = []
         for segment in self._segments:
             if len(segment):
-                found = rank.nearest(segment, words, min(k, len(segment)))
-                parts.append(rank.Nearest(found.distances, segment.ids_of(found.items)))
-        best = rank.merge(parts, k)
+                found = ranking.nearest(segment, words, min(k, len(segment)))
+                parts.append(ranking.Nearest(found.distances, segment.ids_of(found.items)))
+        best = ranking.merge(parts, k)
         return Hits(best.items, best.distances)
 
     def _within(self, segment: Segment, words: Words, radius: int) -> Near:
@@ -293,7 +293,9 @@ class HammingIndex:
         if not isinstance(codes, Codes):
             raise TypeError(f"{name} must be bitfold.Codes, got {type(codes).__name__}.")
         if codes.n_bits != self.n_bits:
-            _checks.refuse(name, "HammingIndex", f"of {self.n_bits} bits", f"{codes.n_bits} bits")
+            _validation.refuse(
+                name, "HammingIndex", f"of {self.n_bits} bits", f"{codes.n_bits} bits"
+            )
 
     def _demand_new(self, ids: Ids) -> None:
         """Raise if there are codes of these ids already."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bitfold import _checks
+from bitfold import _validation
 from bitfold.codes import Codes
 from bitfold.search.ids import Ids, integers
 
@@ -71,21 +71,21 @@ class Rerank:
 
     def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> Reals:
         """Distances of the candidates of all queries to them."""
-        _checks.one_of(self.metric, "metric", "Rerank", ("l2", "ip", "cosine"))
-        vectors = _checks.matrix(self.vectors, "Rerank", name="vectors")
-        queries = _checks.matrix(self.queries, "Rerank", name="queries")
+        _validation.one_of(self.metric, "metric", "Rerank", ("l2", "ip", "cosine"))
+        vectors = _validation.matrix(self.vectors, "Rerank", name="vectors")
+        queries = _validation.matrix(self.queries, "Rerank", name="queries")
         if queries.shape != (len(ids), vectors.shape[1]):
             demand = f"of shape ({len(ids)}, {vectors.shape[1]})"
-            _checks.refuse("queries", "Rerank", demand, f"shape {queries.shape}")
+            _validation.refuse("queries", "Rerank", demand, f"shape {queries.shape}")
         rows = self._rows_of(ids, len(vectors))
         out = np.empty(ids.shape, np.float32)
         for part in _blocks(len(ids), ids.shape[1] * vectors.shape[1]):
             # Each row is read once, forwards: candidates repeat, and a memory map likes order.
             needed, place = np.unique(rows[part], return_inverse=True)
             found = np.asarray(vectors[needed], np.float32)
-            _checks.finite(found, "Rerank", name="vectors", rows=needed)
+            _validation.finite(found, "Rerank", name="vectors", rows=needed)
             asked = np.asarray(queries[part], np.float32)
-            _checks.finite(asked, "Rerank", name="queries", first_row=part.start)
+            _validation.finite(asked, "Rerank", name="queries", first_row=part.start)
             out[part] = _METRICS[self.metric](found[place.reshape(rows[part].shape)], asked)
         return out
 
@@ -98,14 +98,14 @@ class Rerank:
             known = integers(self.ids, "Rerank")
             if known.shape != (n_rows,):
                 demand = f"one id for each of the {n_rows} rows of vectors"
-                _checks.refuse("ids", "Rerank", demand, f"shape {known.shape}")
+                _validation.refuse("ids", "Rerank", demand, f"shape {known.shape}")
             order = np.argsort(known, kind="stable")
             place = np.minimum(np.searchsorted(known, ids, sorter=order), n_rows - 1)
             rows = order[place]
             missing = known[rows] != ids
         if missing.any():
             wanted = f"complete: a row for id {ids[missing][0]}"
-            _checks.refuse("vectors", "Rerank", wanted, f"{n_rows} rows without it")
+            _validation.refuse("vectors", "Rerank", wanted, f"{n_rows} rows without it")
         return rows
 
 
@@ -129,13 +129,13 @@ class Asymmetric:
 
     def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> Reals:
         """Distances of the candidates of all queries to them."""
-        reals = np.asarray(_checks.matrix(self.reals, "Asymmetric", name="reals"), np.float32)
-        _checks.finite(reals, "Asymmetric", name="reals")
+        reals = np.asarray(_validation.matrix(self.reals, "Asymmetric", name="reals"), np.float32)
+        _validation.finite(reals, "Asymmetric", name="reals")
         out = np.empty(ids.shape, np.float32)
         n_bits = codes_of(ids[:1, :1].ravel()).n_bits
         if reals.shape != (len(ids), n_bits):
             demand = f"of shape ({len(ids)}, {n_bits})"
-            _checks.refuse("reals", "Asymmetric", demand, f"shape {reals.shape}")
+            _validation.refuse("reals", "Asymmetric", demand, f"shape {reals.shape}")
         for part in _blocks(len(ids), ids.shape[1] * n_bits):
             bits = codes_of(ids[part].ravel()).unpack().reshape(*ids[part].shape, n_bits)
             differ = bits != (reals[part, None] > 0)

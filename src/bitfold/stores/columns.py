@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bitfold import _checks
+from bitfold import _validation
 
 ID, CODE, VECTOR = "id", "code", "vector"
 """What a store calls its own columns."""
@@ -26,7 +26,7 @@ def demand_types(columns: Mapping[str, type] | None, owner: str) -> dict[str, ty
         demand_name(name, owner)
         if kind not in TYPES:
             listed = ", ".join(t.__name__ for t in TYPES)
-            _checks.refuse(f"column {name!r}", owner, f"one of the types {listed}", repr(kind))
+            _validation.refuse(f"column {name!r}", owner, f"one of the types {listed}", repr(kind))
     return chosen
 
 
@@ -39,7 +39,7 @@ def demand_name(name: Any, owner: str) -> None:
             f"printable text of at most {_LONGEST_NAME} bytes without a dot or %, "
             f"not {', '.join(reserved)} nor beginning with _"
         )
-        _checks.refuse("a column's name", owner, demand, repr(name))
+        _validation.refuse("a column's name", owner, demand, repr(name))
 
 
 def values(
@@ -62,7 +62,7 @@ def values(
     unknown = sorted(set(given) - set(types))
     if unknown:
         demand = f"among {', '.join(map(repr, types)) or 'none: the store has no columns'}"
-        _checks.refuse("columns", owner, demand, repr(unknown[0]))
+        _validation.refuse("columns", owner, demand, repr(unknown[0]))
     return {
         name: _values(given[name], name, kind, count, owner) if name in given else [None] * count
         for name, kind in types.items()
@@ -73,7 +73,7 @@ def _values(given: Any, name: str, kind: type, count: int, owner: str) -> list[A
     listed = given.tolist() if isinstance(given, np.ndarray) else list(given)
     if len(listed) != count:
         demand = f"one value for each of the {count} codes"
-        _checks.refuse(f"column {name!r}", owner, demand, len(listed))
+        _validation.refuse(f"column {name!r}", owner, demand, len(listed))
     return [_value(value, name, kind, owner) for value in listed]
 
 
@@ -84,7 +84,7 @@ def _value(value: Any, name: str, kind: type, owner: str) -> Any:
     if kind is float and type(value) is int:
         return float(value)
     if type(value) is not kind and not (kind is datetime and isinstance(value, datetime)):
-        _checks.refuse(f"column {name!r}", owner, f"of type {kind.__name__}", repr(value))
+        _validation.refuse(f"column {name!r}", owner, f"of type {kind.__name__}", repr(value))
     _FITS.get(kind, _anything)(value, name, owner)
     return value
 
@@ -95,7 +95,7 @@ def _anything(value: Any, name: str, owner: str) -> None:
 
 def _int_fits(value: int, name: str, owner: str) -> None:
     if not -(1 << 63) <= value < 1 << 63:
-        _checks.refuse(f"column {name!r}", owner, "integers of at most 64 bits", value)
+        _validation.refuse(f"column {name!r}", owner, "integers of at most 64 bits", value)
 
 
 def _str_fits(value: str, name: str, owner: str) -> None:
@@ -104,12 +104,12 @@ def _str_fits(value: str, name: str, owner: str) -> None:
     except UnicodeEncodeError:
         sound = False
     if not sound:
-        _checks.refuse(f"column {name!r}", owner, "text without NUL or lone surrogates", "such")
+        _validation.refuse(f"column {name!r}", owner, "text without NUL or lone surrogates", "such")
 
 
 def _time_fits(value: datetime, name: str, owner: str) -> None:
     if value.tzinfo is None:
-        _checks.refuse(f"column {name!r}", owner, "times with a time zone", repr(value))
+        _validation.refuse(f"column {name!r}", owner, "times with a time zone", repr(value))
 
 
 _FITS: dict[type, Callable[[Any, str, str], None]] = {

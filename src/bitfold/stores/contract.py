@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bitfold import _checks
+from bitfold import _validation
 from bitfold.codes import Codes
 from bitfold.search import Hits, Near, Reranker
 from bitfold.search import ids as numbers
@@ -123,10 +123,10 @@ class Store(ABC):
             short of k is looked up exactly.
         """
         demand_codes(codes, self.n_bits, type(self).__name__)
-        _checks.integer(k, "k", "search", low=1)
+        _validation.integer(k, "k", "search", low=1)
         if rerank is None:
             return self._nearest(codes, k, k, where, exact)
-        wanted = _checks.integer(rerank.candidates, "candidates", type(rerank).__name__, low=1)
+        wanted = _validation.integer(rerank.candidates, "candidates", type(rerank).__name__, low=1)
         finer = rerank.over(self.vectors) if isinstance(rerank, Originals) else rerank
         with self._snapshot():
             found = self._nearest(codes, max(wanted, k), k, where, exact)
@@ -151,7 +151,7 @@ class Store(ABC):
             Conditions on the user's columns, as for :meth:`search`.
         """
         demand_codes(codes, self.n_bits, type(self).__name__)
-        _checks.integer(radius, "radius", "within", low=0)
+        _validation.integer(radius, "radius", "within", low=0)
         return self._within(codes, min(radius, self.n_bits), self._conditions(where))
 
     @abstractmethod
@@ -234,7 +234,7 @@ class Store(ABC):
         found = find(codes, wanted, conditions)
         width = found.ids.shape[1] if len(codes) else self.count()
         if where is None and width < k:
-            _checks.refuse("k", "search", f"at most the {width} codes of the store", k)
+            _validation.refuse("k", "search", f"at most the {width} codes of the store", k)
         if not len(codes):
             return Hits(np.empty((0, k), np.int64), np.empty((0, k), np.int32))
         return found
@@ -275,12 +275,12 @@ class Store(ABC):
 def refuse(store: Store | type[Store], name: str, demand: str, got: object) -> NoReturn:
     """Raise the error sentence in the name of a store."""
     owner = store if isinstance(store, type) else type(store)
-    _checks.refuse(name, owner.__name__, demand, got)
+    _validation.refuse(name, owner.__name__, demand, got)
 
 
 def demand_bits(n_bits: Any, owner: str) -> int:
     """Return a code length that search can handle."""
-    return _checks.integer(n_bits, "n_bits", owner, low=1, high=MOST_BITS)
+    return _validation.integer(n_bits, "n_bits", owner, low=1, high=MOST_BITS)
 
 
 def flat(
@@ -298,7 +298,7 @@ def demand_codes(codes: Any, n_bits: int, owner: str) -> None:
     if not isinstance(codes, Codes):
         raise TypeError(f"codes must be bitfold.Codes, got {type(codes).__name__}.")
     if codes.n_bits != n_bits:
-        _checks.refuse("codes", owner, f"of {n_bits} bits", f"{codes.n_bits} bits")
+        _validation.refuse("codes", owner, f"of {n_bits} bits", f"{codes.n_bits} bits")
 
 
 def demand_vectors(
@@ -308,14 +308,14 @@ def demand_vectors(
     if width is None:
         if vectors is not None:
             demand = "None: the store was made without n_features"
-            _checks.refuse("vectors", owner, demand, type(vectors).__name__)
+            _validation.refuse("vectors", owner, demand, type(vectors).__name__)
         return None
     if vectors is None:
         demand = f"{count} rows of {width} features: the store keeps them"
-        _checks.refuse("vectors", owner, demand, "None")
-    matrix = _checks.matrix(vectors, owner, name="vectors", min_rows=0)
+        _validation.refuse("vectors", owner, demand, "None")
+    matrix = _validation.matrix(vectors, owner, name="vectors", min_rows=0)
     if matrix.shape != (count, width):
         demand = f"of shape ({count}, {width})"
-        _checks.refuse("vectors", owner, demand, f"shape {matrix.shape}")
-    _checks.finite(np.asarray(matrix), owner, name="vectors")
+        _validation.refuse("vectors", owner, demand, f"shape {matrix.shape}")
+    _validation.finite(np.asarray(matrix), owner, name="vectors")
     return np.ascontiguousarray(matrix, np.float32)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfold import _checks
+from bitfold import _validation
 from bitfold.codes import Codes
 from bitfold.search import Rerank, Reranker
 from bitfold.search.ids import Ids
@@ -63,10 +63,10 @@ class _Fetched:
         return self.asked.candidates
 
     def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> Reals:
-        queries = _checks.matrix(self.asked.queries, "Originals", name="queries")
+        queries = _validation.matrix(self.asked.queries, "Originals", name="queries")
         if len(queries) != len(ids):
             demand = f"one for each of the {len(ids)} codes"
-            _checks.refuse("queries", "Originals", demand, len(queries))
+            _validation.refuse("queries", "Originals", demand, len(queries))
         step = max(1, _BLOCK_FLOATS // (ids.shape[1] * queries.shape[1]))
         parts = [slice(i, i + step) for i in range(0, len(ids), step)]
         return np.concatenate([self._measure(ids[p], queries[p], codes_of) for p in parts])

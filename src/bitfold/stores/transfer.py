@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bitfold import _checks
+from bitfold import _validation
 from bitfold.search import HammingIndex
 from bitfold.stores.contract import Batch, Progress, Store
 
@@ -32,7 +32,7 @@ def batches_of(index: HammingIndex, vectors: Any = None) -> Iterator[Batch]:
     >>> index_of(store)
     HammingIndex(8 x 8 bits)
     """
-    originals = None if vectors is None else _checks.matrix(vectors, "push", name="vectors")
+    originals = None if vectors is None else _validation.matrix(vectors, "push", name="vectors")
     for ids, codes in index.batches():
         yield Batch(codes, ids, None if originals is None else _rows(originals, ids))
 
@@ -59,5 +59,5 @@ def _rows(originals: Any, ids: Any) -> Any:
     missing = ids[(ids < 0) | (ids >= len(originals))]
     if len(missing):
         demand = f"complete: a row for id {missing[0]}"
-        _checks.refuse("vectors", "push", demand, f"{len(originals)} rows without it")
+        _validation.refuse("vectors", "push", demand, f"{len(originals)} rows without it")
     return originals[ids]

@@ -1,0 +1,58 @@
+"""Running cases: what has a record is not run again."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+
+from bitfold.datasets import Dataset
+from reproduction.classification import classification
+from reproduction.pictures import digits, plane, retrieved
+from reproduction.records import Case, Record, Records
+from reproduction.retrieval import Report, Result, retrieval, scan
+
+MEASURES: dict[str, Callable[[Case, Dataset, Report | None], Result]] = {
+    "retrieval": retrieval,
+    "scan": scan,
+    "classification": classification,
+    "plane": plane,
+    "retrieved": retrieved,
+    "digits": digits,
+}
+"""What can be measured of a case."""
+
+Load = Callable[[Case, Report], Dataset]
+Showing = Callable[[Case], AbstractContextManager[Report]]
+"""Shows a case at work; yields what its progress is told to."""
+
+
+def run(cases: Iterable[Case], records: Records, load: Load, showing: Showing) -> list[Record]:
+    """Run the cases that have no record yet; return the records of all.
+
+    A method that cannot be asked for such codes leaves ``{"refused": its sentence}``.
+    """
+    done = []
+    for case in cases:
+        if case not in records:
+            with showing(case) as report:
+                data = load(case, report)
+                start = time.perf_counter()
+                result = _measured(case, data, report)
+                records.add(case, result, time.perf_counter() - start)
+        done.append(records[case])
+    return done
+
+
+def _measured(case: Case, data: Dataset, report: Report) -> Result:
+    try:
+        with warnings.catch_warnings():
+            # Of little data a method's default may ask for more than there is; nobody else did.
+            warnings.filterwarnings("ignore", message=".*base points were asked for")
+            return MEASURES[case.measure](case, data, report)
+    except ValueError as error:
+        # A limit of the method is a result; anything else is an error.
+        if not str(error).startswith("n_bits of "):
+            raise
+        return {"refused": str(error)}

@@ -1,0 +1,1 @@
+"""Shared linear algebra: spectral solvers, graphs, principal directions."""

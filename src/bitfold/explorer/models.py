@@ -1,0 +1,163 @@
+"""The items as one model codes them: its index, its buckets and the way from a vector to a code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bitfold import _validation
+from bitfold._kernels import hamming
+from bitfold.codes import Codes
+from bitfold.hashers import Hasher, load
+from bitfold.search import HammingIndex, Hits
+from bitfold.search.segment import Segment
+
+Ids = NDArray[np.int64]
+Counts = NDArray[np.int64]
+
+
+class Spread(NamedTuple):
+    """How many items lie within each radius of a query, 0 to n_bits; and how many like it."""
+
+    within: Counts
+    alike: Counts | None
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """A model, its index and what both are called.
+
+    Parameters
+    ----------
+    name
+        What the model is called on the page.
+    hasher
+        The model.
+    index
+        Codes of the items.
+    segment
+        The same codes, equal ones once.
+    """
+
+    name: str
+    hasher: Hasher
+    index: HammingIndex
+    segment: Segment
+
+    @classmethod
+    def open(cls, index_path: Path, model_path: Path, name: str) -> Coded:
+        """Open an index and the model that made it."""
+        index, hasher = HammingIndex.open(index_path), load(model_path)
+        # An index of codes from a file may know only their bytes: the last bits are then zero.
+        if index.n_bits not in (hasher.n_bits_, -(-hasher.n_bits_ // 8) * 8):
+            demand = f"of {index.n_bits} bits, as {index_path} holds"
+            _validation.refuse("codes", str(model_path), demand, f"{hasher.n_bits_} bits")
+        if not len(index):
+            raise ValueError(f"{index_path} must hold codes to look at, got an empty index.")
+        return cls(name, hasher, index, _grouped(index))
+
+    @property
+    def n_bits(self) -> int:
+        """Length of the codes."""
+        return self.hasher.n_bits_
+
+    @cached_property
+    def ids(self) -> Ids:
+        """Ids of all items, ascending."""
+        return self.segment.ids_of(np.arange(self.segment.n_items))
+
+    @cached_property
+    def sizes(self) -> Counts:
+        """How many items each bucket (distinct code) holds."""
+        starts = self.segment.starts.astype(np.int64)
+        return np.diff(starts) if len(starts) else np.ones(self.segment.n_distinct, np.int64)
+
+    def __contains__(self, item: int) -> bool:
+        fits = -(1 << 63) <= item < 1 << 63
+        return fits and bool(self.segment.find(np.array([item], np.int64))[0] >= 0)
+
+    def members(self, bucket: int, at_most: int) -> Ids:
+        """Return the first ids of a bucket."""
+        if not len(self.segment.starts):
+            return self.segment.ids_of(np.array([bucket]))
+        begin, end = (int(place) for place in self.segment.starts[bucket : bucket + 2])
+        return self.segment.ids_of(self.segment.members[begin : min(end, begin + at_most)])
+
+    def bits(self, buckets: NDArray[Any] | slice) -> NDArray[np.uint8]:
+        """Return codes of buckets as 0 and 1, one a row."""
+        words = np.ascontiguousarray(self.segment.words[:, buckets].T)
+        packed = words.view(np.uint8)[:, : -(-self.n_bits // 8)]
+        return np.unpackbits(packed, axis=1, count=self.n_bits)
+
+    def codes(self, ids: ArrayLike) -> Codes:
+        """Return the codes of some items."""
+        return Codes(self.index.codes(ids).packed, self.n_bits)
+
+    def encode(self, vector: NDArray[Any]) -> Codes:
+        """Return the code of a vector."""
+        return self.hasher.encode(vector[None])
+
+    def agreement(self, item: int, vector: NDArray[Any]) -> float:
+        """Return the share of the bits of an item's code that a vector's code has too."""
+        known, came = self.codes([item]).unpack(), self.encode(vector).unpack()
+        return float(np.mean(known == came))
+
+    def nearest(self, code: Codes, k: int, but: int | None = None) -> Hits:
+        """Find the k nearest items, one of them left out if need be, as the query itself is."""
+        n_left = len(self.index) - (but is not None and but in self)
+        wanted = min(k, n_left)
+        if not wanted:
+            return Hits(np.empty((1, 0), np.int64), np.empty((1, 0), np.int32))
+        padded = Codes(code.packed, self.index.n_bits)
+        found = self.index.search(padded, min(wanted + (but is not None), len(self.index)))
+        kept = np.flatnonzero(found.ids[0] != but)[:wanted]
+        return Hits(found.ids[:, kept], found.distances[:, kept])
+
+    @property
+    def ids_by_bucket(self) -> Ids:
+        """Ids of all items, bucket by bucket."""
+        segment = self.segment
+        return segment.ids_of(segment.members) if len(segment.starts) else self.ids
+
+    def spread(
+        self, code: Codes, alike: NDArray[np.bool_] | None = None, but: int | None = None
+    ) -> Spread:
+        """Count the items within each radius.
+
+        Parameters
+        ----------
+        code
+            One code.
+        alike
+            Items that are counted by themselves too, in the order of :attr:`ids_by_bucket`.
+        but
+            The item whose code it is, and that does not count.
+        """
+        distances = np.empty(self.segment.n_distinct, np.uint16)
+        hamming.measure(code.words()[0], self.segment.words, distances)
+        itself = but is not None and but in self
+        counts = np.bincount(distances, self.sizes, self.n_bits + 1).astype(np.int64)
+        counts[0] -= itself
+        if alike is None:
+            return Spread(np.cumsum(counts), None)
+        same = np.bincount(np.repeat(distances, self.sizes)[alike], minlength=self.n_bits + 1)
+        same[0] -= itself
+        return Spread(np.cumsum(counts), np.cumsum(same))
+
+
+def distances(code: Codes, others: Codes) -> NDArray[np.int64]:
+    """Hamming distances of one code to some."""
+    differing = np.bitwise_count(code.words() ^ others.words())
+    total: NDArray[np.int64] = differing.sum(axis=1, dtype=np.int64)
+    return total
+
+
+def _grouped(index: HammingIndex) -> Segment:
+    """Return all codes as one segment, equal ones once."""
+    ids, codes = zip(*index.batches(), strict=True)
+    return Segment.build(Codes.concatenate(codes).words(), np.concatenate(ids))

@@ -1,0 +1,1 @@
+"""Base classes of hashers: the public extension point."""

@@ -1,0 +1,136 @@
+"""Hash functions carried by a base set: a point's reals are the weighted mean of its nearest."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitfold import _validation
+from bitfold.embedding import Neighbours
+from bitfold.hashers.base.hasher import Hasher
+from bitfold.induction import BaseSet, learn_bandwidth
+from bitfold.io.rows import Rows
+
+FloatArray = NDArray[np.float32]
+
+
+class InductiveHasher(Hasher):
+    """The signs of Eq. (8): the mean of the k nearest base points' rows, weighted by a Gaussian.
+
+    Attributes
+    ----------
+    base_set_
+        The base set B, relative to ``centre_``, one point a row.
+    bit_embedding_
+        What the signs of weighted means are taken of, one row a base point.
+    bandwidth_
+        σ of the weights exp(-d²/σ²).
+    k_
+        Base points that carry a point.
+    """
+
+    _layout: ClassVar[dict[str, tuple[str, ...]]] = {
+        **Hasher._layout,
+        "base_set_": ("m", "n_features_in_"),
+        "bit_embedding_": ("m", "n_bits_"),
+    }
+    _scalars: ClassVar[dict[str, type]] = {**Hasher._scalars, "bandwidth_": float, "k_": int}
+
+    base_set_: FloatArray
+    bit_embedding_: FloatArray
+    bandwidth_: float
+    k_: int
+
+    k: int
+    bandwidth: float | None
+
+    @property
+    def base_points_(self) -> NDArray[np.float64]:
+        """The base set in the coordinates of the data."""
+        points: NDArray[np.float64] = np.add(self.base_set_, self.centre_, dtype=np.float64)
+        return points
+
+    @property
+    def _width(self) -> int:
+        return self._base.width
+
+    def _embed_block(self, values: FloatArray) -> FloatArray:
+        return self._base.induce(values, self.bit_embedding_, self.bandwidth_)
+
+    @property
+    def _base(self) -> BaseSet:
+        """The base set, ready to be searched; made again when the hasher was fitted again."""
+        return self._ready(self.base_set_, lambda points: BaseSet(points, self.k_))
+
+    def _check_learned(self) -> None:
+        owner = type(self).__name__
+        m = len(self.base_set_)
+        _validation.integer(self.k_, "k_", owner, low=1, high=m, why=f"m = {m}")
+        _validation.squarable(self.bandwidth_, "bandwidth_", owner)
+
+    def _settle_base(self, points: FloatArray, sample: FloatArray) -> None:
+        """Fix the base set, how many of it carry a point, and the bandwidth."""
+        self._settle_points(points)
+        if self.bandwidth is None:
+            self.bandwidth_ = learn_bandwidth(self._base.neighbours(sample), len(points))
+        else:
+            self.bandwidth_ = _validation.squarable(
+                self.bandwidth, "bandwidth", type(self).__name__
+            )
+
+    def _settle_points(self, points: FloatArray) -> None:
+        """Fix the base set and how many of it carry a point."""
+        owner = type(self).__name__
+        if len(points) < 2:
+            _validation.refuse("base", owner, "at least 2 distinct points", len(points))
+        self.base_set_ = np.ascontiguousarray(points)
+        self.k_ = min(_validation.integer(self.k, "k", owner, low=1), len(points))
+        if self.k_ < self.k:
+            warnings.warn(
+                f"k={self.k} nearest base points were asked for, but the base set has only "
+                f"{len(points)}; all of them carry every point.",
+                stacklevel=5,
+            )
+
+
+@dataclass(frozen=True)
+class DataGraph:
+    """How the training data hang on the base set, for the embeddings that ask (Eq. 12)."""
+
+    hasher: InductiveHasher
+    rows: Rows
+
+    @property
+    def bandwidth(self) -> float:
+        """σ of W_XB: the mean distance to the farthest of the k base points.
+
+        Not that of induction, where only ratios within a row count: there a point's distance to
+        its nearest base point cancels, here it would leave all but the closest points no say.
+        """
+        near = [np.sqrt(block.sq_distances[:, -1]) for block in self.blocks(at_most=10_000)]
+        reach = float(np.concatenate(near).mean())
+        return reach if reach > 0 else self.hasher.bandwidth_
+
+    @property
+    def k(self) -> int:
+        """Nearest base points of a training point."""
+        return self.hasher.k_
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def blocks(self, at_most: int | None = None) -> Iterator[Neighbours]:
+        """Yield the nearest base points of training points, block by block.
+
+        All of them, or about ``at_most``: every so many blocks, which reads a memory map forwards
+        and sees every part of data that lie in some order.
+        """
+        stride = 1 if at_most is None else max(1, len(self.rows) // at_most)
+        find = self.hasher._base.neighbours
+        for _, found in self.hasher._over_blocks(self.rows, find, stride):
+            yield Neighbours(*found)

@@ -1,0 +1,133 @@
+"""Kernel hash functions: a bit is the sign of a weighted sum of kernels to some anchors."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitfold import _validation
+from bitfold._kernels import products
+from bitfold._threads import scratch
+from bitfold.hashers.base.hasher import Hasher
+
+FloatArray = NDArray[np.float32]
+
+
+class CentredKernel(NamedTuple):
+    """Kernels of rows (rows, anchors) about their mean, and the mean."""
+
+    values: NDArray[np.float64]
+    mean: NDArray[np.float64]
+
+
+class KernelHasher(Hasher):
+    """Bit b of x is whether Σ_j A_bj κ(x, a_j) exceeds a threshold, κ = exp(-d²/2σ²).
+
+    A subclass picks the anchors, learns the coefficients A in ``_learn`` and hands both to
+    ``_settle``.
+
+    Attributes
+    ----------
+    anchors_
+        The points a_j, relative to ``centre_``.
+    bandwidth_
+        σ of the kernel.
+    coefficients_
+        A, one row a bit.
+    thresholds_
+        What the weighted sum has to exceed; centring the kernel lands here.
+    """
+
+    _layout: ClassVar[dict[str, tuple[str, ...]]] = {
+        **Hasher._layout,
+        "anchors_": ("n_anchors", "n_features_in_"),
+        "coefficients_": ("n_bits_", "n_anchors"),
+        "thresholds_": ("n_bits_",),
+    }
+    _scalars: ClassVar[dict[str, type]] = {**Hasher._scalars, "bandwidth_": float}
+
+    anchors_: FloatArray
+    bandwidth_: float
+    coefficients_: FloatArray
+    thresholds_: FloatArray
+
+    @property
+    def _width(self) -> int:
+        return max(len(self.anchors_), self.n_bits_)
+
+    def _settle(
+        self,
+        anchors: FloatArray,
+        bandwidth: float,
+        coefficients: NDArray[Any],
+        thresholds: NDArray[Any],
+    ) -> None:
+        """Fix the hash functions, one a row of the coefficients."""
+        self.n_bits_ = len(coefficients)
+        self.anchors_ = np.ascontiguousarray(anchors)
+        self.bandwidth_ = bandwidth
+        self.coefficients_ = np.ascontiguousarray(coefficients, np.float32)
+        self.thresholds_ = np.ascontiguousarray(thresholds, np.float32)
+
+    def _embed_block(self, values: FloatArray) -> FloatArray:
+        room = scratch("products", (len(values), len(self.anchors_)))
+        K = kernel(values, self.anchors_, self.bandwidth_, room)
+        out = np.empty((len(values), self.n_bits_), np.float32)
+        products.dots(K, self.coefficients_, out)
+        return out - self.thresholds_
+
+    def _check_learned(self) -> None:
+        _validation.squarable(self.bandwidth_, "bandwidth_", type(self).__name__)
+
+
+def kernel(
+    rows: FloatArray, anchors: FloatArray, bandwidth: float, out: FloatArray | None = None
+) -> FloatArray:
+    """κ of each row and each anchor, (rows, anchors); each row by itself, bit for bit."""
+    if out is None:
+        out = np.empty((len(rows), len(anchors)), np.float32)
+    products.sq_distances(rows, anchors, out)
+    # Divided twice: the square of a tiny or a huge σ is no number in float32.
+    with np.errstate(over="ignore"):
+        out /= np.float32(-bandwidth)
+        out /= np.float32(2 * bandwidth)
+    kappa: FloatArray = np.exp(out, out=out)
+    return kappa
+
+
+def learn_bandwidth(rows: FloatArray, anchors: FloatArray) -> float:
+    """σ of the kernel: σ² is the mean squared distance of rows and anchors.
+
+    As in the code that came with *Supervised hashing with kernels*, and others since.
+    """
+    sq = np.empty((len(rows), len(anchors)), np.float32)
+    products.sq_distances(rows, anchors, sq)
+    sigma = float(np.sqrt(sq.mean(dtype=np.float64)))
+    return sigma if sigma > 0 else 1.0
+
+
+def bandwidth_for(asked: float | None, rows: FloatArray, anchors: FloatArray, owner: str) -> float:
+    """Check the σ that was asked for; None learns it."""
+    if asked is None:
+        return learn_bandwidth(rows, anchors)
+    return _validation.squarable(asked, "bandwidth", owner)
+
+
+_LEVEL = 1e-6
+"""Differences of kernels up to this are float32's rounding."""
+
+
+def centred_kernel(K: FloatArray, owner: str) -> CentredKernel:
+    """Take the mean off each anchor's kernels, one a column; refuse those that tell no rows apart.
+
+    That is what is left of data whose rows are all the same.
+    """
+    mean = K.mean(axis=0, dtype=np.float64)
+    centred = K - mean
+    if np.abs(centred).max() <= _LEVEL:
+        _validation.refuse(
+            "X", owner, "rows that differ under the kernel", "rows that are all alike"
+        )
+    return CentredKernel(centred, mean)

@@ -1,0 +1,85 @@
+"""Linear hash functions: a bit is the side of a hyperplane."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitfold._kernels import products
+from bitfold._threads import scratch
+from bitfold.hashers.base.hasher import Hasher
+
+FloatArray = NDArray[np.float32]
+
+
+class _Directions(NamedTuple):
+    """The directions as the kernels want them."""
+
+    transposed: FloatArray
+    lengths: FloatArray
+
+
+class Hyperplane(NamedTuple):
+    """A bit's normal and how far along it the plane lies."""
+
+    direction: NDArray[np.float64]
+    threshold: float
+
+
+class LinearHasher(Hasher):
+    """Bit b of x is whether (x - centre)·w_b exceeds a threshold.
+
+    A subclass learns the directions in ``_learn`` and hands them to ``_settle``.
+
+    Attributes
+    ----------
+    directions_
+        The normals w_b of the hyperplanes, one a row.
+    thresholds_
+        Where along its normal each hyperplane lies.
+    """
+
+    _layout: ClassVar[dict[str, tuple[str, ...]]] = {
+        **Hasher._layout,
+        "directions_": ("n_bits_", "n_features_in_"),
+        "thresholds_": ("n_bits_",),
+    }
+
+    directions_: FloatArray
+    thresholds_: FloatArray
+
+    def _settle(self, directions: NDArray[Any], thresholds: NDArray[Any] | None = None) -> None:
+        """Fix the hyperplanes, one a row; without thresholds they pass through the centre."""
+        self.n_bits_ = len(directions)
+        self.directions_ = np.ascontiguousarray(directions, np.float32)
+        if thresholds is None:
+            thresholds = np.zeros(len(directions))
+        self.thresholds_ = np.ascontiguousarray(thresholds, np.float32)
+        # Now rather than at the first encoding, which is to leave the hasher as it is.
+        self._ready(self.directions_, _prepare)
+
+    def _embed_block(self, values: FloatArray) -> FloatArray:
+        out = np.empty((len(values), self.n_bits_), np.float32)
+        products.dots(values, self.directions_, out)
+        out -= self.thresholds_
+        return out.clip(-_LARGEST, _LARGEST, out=out)
+
+    def _encode_block(self, values: FloatArray) -> NDArray[np.uint8]:
+        """Signs of ``_embed_block``, from a matrix product wherever its rounding cannot matter."""
+        transposed, lengths = self._ready(self.directions_, _prepare)
+        by_blas = scratch("products", (len(values), self.n_bits_))
+        # A row too far for float32 overflows here and is summed in float64 instead.
+        with np.errstate(over="ignore", invalid="ignore"):
+            np.matmul(values, transposed, out=by_blas)
+        packed = np.empty((len(values), -(-self.n_bits_ // 8)), np.uint8)
+        products.signs(values, by_blas, self.directions_, lengths, self.thresholds_, packed)
+        return packed
+
+
+_LARGEST = np.finfo(np.float32).max
+
+
+def _prepare(directions: FloatArray) -> _Directions:
+    return _Directions(np.ascontiguousarray(directions.T), np.linalg.norm(directions, axis=1))

@@ -1,0 +1,61 @@
+"""Periodic hash functions: a bit is the sign of a cosine along a direction."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitfold._kernels import products
+from bitfold.hashers.base.hasher import Hasher
+
+FloatArray = NDArray[np.float32]
+
+
+class WaveHasher(Hasher):
+    """Bit b of x is whether cos((x - centre)·w_b + phase_b) exceeds a threshold.
+
+    A subclass learns the waves in ``_learn`` and hands them to ``_settle``.
+
+    Attributes
+    ----------
+    frequencies_
+        The wave vectors w_b, in radians a unit of length, one a row.
+    phases_
+        The waves' phases at the centre, in radians.
+    thresholds_
+        Height of the cosine that makes a bit one.
+    """
+
+    _layout: ClassVar[dict[str, tuple[str, ...]]] = {
+        **Hasher._layout,
+        "frequencies_": ("n_bits_", "n_features_in_"),
+        "phases_": ("n_bits_",),
+        "thresholds_": ("n_bits_",),
+    }
+
+    frequencies_: FloatArray
+    phases_: FloatArray
+    thresholds_: FloatArray
+
+    def _settle(
+        self,
+        frequencies: NDArray[Any],
+        phases: NDArray[Any],
+        thresholds: NDArray[Any] | None = None,
+    ) -> None:
+        """Fix the waves, one a row; without thresholds a bit is the cosine's sign."""
+        self.n_bits_ = len(frequencies)
+        self.frequencies_ = np.ascontiguousarray(frequencies, np.float32)
+        self.phases_ = np.ascontiguousarray(phases, np.float32)
+        if thresholds is None:
+            thresholds = np.zeros(len(frequencies))
+        self.thresholds_ = np.ascontiguousarray(thresholds, np.float32)
+
+    def _embed_block(self, values: FloatArray) -> FloatArray:
+        turns = np.empty((len(values), self.n_bits_), np.float32)
+        products.dots(values, self.frequencies_, turns)
+        # In double precision: many turns away from the centre the phase still counts.
+        waves = np.cos(turns + self.phases_.astype(np.float64)) - self.thresholds_
+        return waves.astype(np.float32)

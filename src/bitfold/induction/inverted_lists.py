@@ -1,0 +1,105 @@
+"""Lists to look the nearest of very many base points up in, along a few directions."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import faiss
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.extmath import randomized_svd
+
+from bitfold._kernels.shortlist import LANES
+from bitfold._threads import serial_blas
+
+FloatArray = NDArray[np.float32]
+
+DIRECTIONS, LISTS = 64, 128
+"""Along how many directions to look, and into how many lists at most."""
+
+ROUNDS = 8
+"""Of moving the lists' centres."""
+
+TRIED, FOUND = 2000, 0.9993
+"""Points that the lists are tried with, and the share of their nearest within reach."""
+
+
+class Shortlist(NamedTuple):
+    """Very many base points, ready to be looked through: see :mod:`bitfold._kernels.shortlist`."""
+
+    directions: FloatArray
+    centres: FloatArray
+    centre_sq_norms: FloatArray
+    reach: float
+    members: FloatArray
+    sq_norms: FloatArray
+    order: NDArray[np.int32]
+    starts: NDArray[np.int64]
+
+
+def between_neighbours(points: FloatArray) -> FloatArray:
+    """Return points halfway between near base points, as data are."""
+    some = points[:: max(1, len(points) // TRIED)]
+    pairs = faiss.knn(some, points, 2)[1]
+    between: FloatArray = (some + points[pairs[:, 1]]) / np.float32(2)
+    return between
+
+
+def shortlist(points: FloatArray, between: FloatArray, k: int) -> Shortlist:
+    """Deal base points out to lists, along their leading principal directions.
+
+    So much farther than the closest list's centre, squared, may a list be to be looked into, that
+    for nearly all points of ``between`` it has their k nearest.
+    """
+    # On one thread: the same numbers whatever the number of cores.
+    with serial_blas():
+        directions = _principal(points)
+        seen = points @ directions.T
+        centres = seen[np.linspace(0, len(seen) - 1, LISTS).astype(int)]
+        for _ in range(ROUNDS):
+            part = _closest(seen, centres)
+            sums = np.zeros_like(centres)
+            np.add.at(sums, part, seen)
+            sizes = np.bincount(part, minlength=LISTS)[:, None]
+            centres = np.where(sizes > 0, sums / np.maximum(sizes, 1), centres).astype(np.float32)
+        part = _closest(seen, centres)
+        norms = np.einsum("ij,ij->i", centres, centres)
+        scores = norms - 2 * (between @ directions.T) @ centres.T
+    nearest = faiss.knn(between, points, k)[1]
+    gaps = np.take_along_axis(scores, part[nearest], axis=1) - scores.min(axis=1, keepdims=True)
+    reach = float(np.quantile(gaps, FOUND))
+    return Shortlist(directions, centres, norms, reach, *_blocks(points, seen, part))
+
+
+def _blocks(
+    points: FloatArray, seen: FloatArray, part: NDArray[np.int64]
+) -> tuple[FloatArray, FloatArray, NDArray[np.int32], NDArray[np.int64]]:
+    """Lay lists out in blocks of so many members: theirs, square lengths, numbers; and starts."""
+    lanes = LANES
+    n_blocks = -(-np.bincount(part, minlength=LISTS) // lanes)
+    starts = np.concatenate([[0], np.cumsum(n_blocks)])
+    members = np.zeros((starts[-1], seen.shape[1], lanes), np.float32)
+    sq_norms = np.full((starts[-1], lanes), np.inf, np.float32)
+    order = np.full((starts[-1], lanes), -1, np.int32)
+    for index, start in enumerate(starts[:-1]):
+        own = np.flatnonzero(part == index)
+        block, lane = np.divmod(np.arange(len(own)), lanes)
+        block += start
+        members[block, :, lane] = seen[own]
+        sq_norms[block, lane] = np.einsum("ij,ij->i", points[own], points[own])
+        order[block, lane] = own
+    return members, sq_norms, order, starts
+
+
+def _principal(points: FloatArray) -> FloatArray:
+    """Return leading principal directions as rows; all coordinates, where there are few."""
+    if (width := points.shape[1]) <= 2 * DIRECTIONS:
+        return np.eye(width + -width % 4, width, dtype=np.float32)  # the kernel goes by fours
+    _, _, directions = randomized_svd(points, DIRECTIONS, random_state=0)
+    return np.ascontiguousarray(directions, np.float32)
+
+
+def _closest(seen: FloatArray, centres: FloatArray) -> NDArray[np.int64]:
+    norms = np.einsum("ij,ij->i", centres, centres)
+    closest: NDArray[np.int64] = np.argmin(norms - 2 * seen @ centres.T, axis=1)
+    return closest

@@ -1,0 +1,1 @@
+"""Data in and out: vectors, formats, streams, codes files, model files, cache."""

@@ -1,0 +1,56 @@
+"""Where the files of a data set are looked for: ``BITFOLD_DATA``, the cache, the network."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from bitfold.io import cache
+from bitfold.io.download import Remote, Unreachable, fetch
+from bitfold.io.formats.errors import MissingData
+from bitfold.io.progress import Progress, shown
+
+
+def existing(folders: list[str], names: list[str]) -> Path | None:
+    """Return the first of these that is there: the user's data before the cache."""
+    data = os.environ.get("BITFOLD_DATA")
+    roots = [Path(data)] if data else []
+    for root in [*roots, cache.root()]:
+        for name in names:
+            for folder in folders:
+                if (root / folder / name).exists():
+                    return root / folder / name
+    return None
+
+
+def located(
+    folder: str, remote: Remote, *, download: bool = True, progress: Progress | None = None
+) -> Path:
+    """Return a file of a data set, downloaded into the cache if need be and allowed."""
+    found = existing([folder], [remote.name])
+    return found or downloaded(folder, remote, download=download, progress=progress)
+
+
+def downloaded(folder: str, remote: Remote, *, download: bool, progress: Progress | None) -> Path:
+    """Download a file into a folder of the cache, if that is allowed."""
+    if not download:
+        raise missing(folder, remote.name, remote.url, "download=False")
+    if os.environ.get("BITFOLD_OFFLINE", "0") not in ("", "0"):
+        raise missing(folder, remote.name, remote.url, "BITFOLD_OFFLINE is set")
+    path = cache.folder(folder) / remote.name
+    try:
+        with shown(progress) as report:
+            fetch(remote, path, report)
+    except Unreachable as error:
+        raise missing(folder, remote.name, remote.url, str(error)) from None
+    return path
+
+
+def missing(folder: str, name: str, url: str = "", why: str = "") -> MissingData:
+    """Say what is needed, where it is looked for, and why it was not downloaded."""
+    data = os.environ.get("BITFOLD_DATA") or "not set"
+    places = f"below the folder that BITFOLD_DATA names ({data}) or in the cache {cache.root()}"
+    download = f", and was not downloaded from {url} ({why})" if url else ""
+    return MissingData(
+        f"the data set {folder} needs {folder}/{name}, which is neither {places}{download}."
+    )

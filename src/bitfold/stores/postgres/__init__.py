@@ -1,0 +1,1 @@
+"""Codes in Postgres with pgvector."""
