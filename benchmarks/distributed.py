@@ -38,10 +38,10 @@ def vectors() -> FloatArray:
         return np.asarray(datasets.sift_photos().database, np.float32)
     except datasets.MissingData:
         rng = np.random.default_rng(0)
-        centres = rng.random((1000, 128), dtype=np.float32)
+        centers = rng.random((1000, 128), dtype=np.float32)
         spread = rng.standard_normal((1_000_000, 128), dtype=np.float32)
         spread *= np.float32(0.1)
-        spread += centres[rng.integers(1000, size=len(spread))]
+        spread += centers[rng.integers(1000, size=len(spread))]
         return spread
 
 
@@ -85,19 +85,19 @@ def encode_against_threads(X: FloatArray, remote: da.Array) -> list[Ratio]:
 def kmeans_against_faiss(X: FloatArray, remote: da.Array) -> list[Ratio]:
     """Seconds and inertia of 20 iterations on all rows, against faiss on all cores."""
     rows = DaskRows.of(remote, "the benchmark")
-    near = X - rows.centre
-    centres: dict[str, FloatArray] = {}
+    near = X - rows.center
+    centers: dict[str, FloatArray] = {}
 
     def ours() -> None:
-        centres["dask"] = distributed.DaskKMeansBase(_M, n_iter=20).choose(rows, rng=0)
+        centers["dask"] = distributed.DaskKMeansBase(_M, n_iter=20).choose(rows, rng=0)
 
     def theirs() -> None:
         run = faiss.Kmeans(X.shape[1], _M, niter=20, seed=0, max_points_per_centroid=len(X))
         run.train(near)
-        centres["faiss"] = np.asarray(run.centroids)
+        centers["faiss"] = np.asarray(run.centroids)
 
     dask, alone = side_by_side(ours, theirs, times=2)
-    reached = [inertia(near, centres[who]) for who in ("dask", "faiss")]
+    reached = [inertia(near, centers[who]) for who in ("dask", "faiss")]
     what = "k-means 1,000,000 × 128, m=400, 20 iterations, 2 workers"
     return [
         Ratio(f"{what}: time of faiss's", dask / alone, 2, note=f"{dask:.1f} s and {alone:.1f} s"),
@@ -105,6 +105,6 @@ def kmeans_against_faiss(X: FloatArray, remote: da.Array) -> list[Ratio]:
     ]
 
 
-def inertia(X: FloatArray, centres: FloatArray) -> float:
-    """Sum of the squared distances to the nearest centre."""
-    return float(faiss.knn(X, centres, 1)[0].sum(dtype=np.float64))
+def inertia(X: FloatArray, centers: FloatArray) -> float:
+    """Sum of the squared distances to the nearest center."""
+    return float(faiss.knn(X, centers, 1)[0].sum(dtype=np.float64))

@@ -99,7 +99,7 @@ def ranked(hasher: Hasher, X: FloatArray, Q: FloatArray) -> tuple[bf.Codes, Hits
 
 
 def recall(found: NDArray[np.int64], truth: NDArray[np.int64]) -> float:
-    """Share of the true neighbours that were found."""
+    """Share of the true neighbors that were found."""
     return float(np.mean((found[:, :, None] == truth[:, None]).any(axis=1)))
 
 

@@ -14,7 +14,7 @@ from bitfold import datasets, metrics
 from bitfold.hashers import ITQ
 
 data = datasets.digits()
-nearest = metrics.closest_neighbours(data.database, data.queries, k=10)
+nearest = metrics.closest_neighbors(data.database, data.queries, k=10)
 
 hasher = ITQ(32, random_state=0).fit(data.database)
 index = bf.HammingIndex(n_bits=32)

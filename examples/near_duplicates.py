@@ -35,15 +35,15 @@ def spoiled(picture: Picture) -> Picture:
 
 originals, copies = [], []
 for photograph in load_sample_images().images:
-    grey = photograph.mean(axis=2)
-    height, width = grey.shape
+    gray = photograph.mean(axis=2)
+    height, width = gray.shape
     for y in range(0, height - SIDE - 3, SIDE):
         for x in range(0, width - SIDE - 3, SIDE):
-            piece = grey[y : y + SIDE, x : x + SIDE]
+            piece = gray[y : y + SIDE, x : x + SIDE]
             if piece.std() > 20:  # a piece of plain sky is like any other
                 originals.append(piece)
                 right, down = rng.integers(0, 3, 2)
-                moved = grey[y + down : y + down + SIDE, x + right : x + right + SIDE]
+                moved = gray[y + down : y + down + SIDE, x + right : x + right + SIDE]
                 copies.append(spoiled(moved))
 
 pictures = np.array(originals + copies[::2])

@@ -44,8 +44,8 @@ titles = {10: "a kind is one digit, 9 bits", 5: "a kind is two digits, 4 bits"}
 for axes, (n_kinds, title) in zip(figure.subplots(1, 2, sharey=True), titles.items(), strict=True):
     found = scores(n_kinds)
     print(f"{title}: " + ", ".join(f"{name} {value:.1%}" for name, value in found.items()))
-    colours = ["#bbbbbb" if name in ("ITQ", "IMH") else "#d62728" for name in found]
-    bars = axes.barh(list(found), list(found.values()), color=colours)
+    colors = ["#bbbbbb" if name in ("ITQ", "IMH") else "#d62728" for name in found]
+    bars = axes.barh(list(found), list(found.values()), color=colors)
     axes.bar_label(bars, fmt="{:.0%}", padding=3)
     axes.set(title=title, xlim=(0, 1.15), xlabel="MAP; red learns from labels")
 figure.savefig(sys.argv[1] if len(sys.argv) > 1 else "use_labels.png")

@@ -213,7 +213,7 @@ def _le_above_le_b(of: Means) -> Iterator[Check]:
         yield from _above(of, "map", "cifar10", *pair)
 
 
-def _embedded_neighbours_are_right(of: Means) -> Iterator[Check]:
+def _embedded_neighbors_are_right(of: Means) -> Iterator[Check]:
     """Compare the shares of right answers with and without the embedding (Fig. 2).
 
     Of all the digits as queries: with the four that are shown it would be a matter of luck.
@@ -301,7 +301,7 @@ def _by_supervision(data: str) -> list[Claim]:
 
 CLAIMS: dict[str, list[Claim]] = {
     "fig-query-digits": [
-        Claim("after embedding more of the neighbours are right", _embedded_neighbours_are_right),
+        Claim("after embedding more of the neighbors are right", _embedded_neighbors_are_right),
     ],
     "fig-embeddings": [
         Claim("t-SNE, SNE and EE above LE",

@@ -22,7 +22,7 @@ rotation, IMHs the supervised form of IMH. The last six learn from labels; they 
 that ten classes give IMHs. Other dashes are lengths a method cannot have.
 
 Several defaults were chosen by looking at MAP on MNIST with these same queries (those of IMH, AGH,
-LLH, KSH, BRE, SSH and RMMH), so that their rows are somewhat optimistic.
+LLH, KSH, BRE, SSH and RMMH), so that their rows are somewhat optimiztic.
 """
 
 ABOUT = {

@@ -12,7 +12,7 @@ import numpy as np
 
 from bitfold import datasets
 from bitfold.datasets import Dataset
-from bitfold.features import colour_gist
+from bitfold.features import color_gist
 from bitfold.io import data_files
 from reproduction.records import Case
 
@@ -33,7 +33,7 @@ DATA: dict[str, Callable[..., Dataset]] = {
     **{f"manifold-{d}": partial(datasets.manifold, n_features=d) for d in (10, 16, 32, 64)},
 }
 
-UNLABELLED = ("sift_photos", "sift1m", "gist_cifar", "gist1m")
+UNLABELED = ("sift_photos", "sift1m", "gist_cifar", "gist1m")
 """Those whose right answers are the nearest rows."""
 
 _TELLING = ("mnist", "cifar10", "sift1m", "gist_cifar", "gist1m")
@@ -82,7 +82,7 @@ def _named(case: Case, report: Report | None) -> Dataset:
         return _few_gist(case.rows, case.queries)
     telling = {"progress": report} if case.data in _TELLING else {}
     data = DATA[case.data](n_queries=case.queries, **telling)
-    if case.data in UNLABELLED:
+    if case.data in UNLABELED:
         # The nearest rows are the right answers, also where labels are known.
         data = replace(data, labels=None, query_labels=None)
     return _part(data, case.rows) if case.rows else data
@@ -97,7 +97,7 @@ def _part(data: Dataset, rows: int) -> Dataset:
 def _few_gist(rows: int, queries: int) -> Dataset:
     """Describe so few pictures of CIFAR-10 that it takes seconds; all the patches take minutes."""
     shown = datasets.pictures("cifar10", queries)
-    database, asked = colour_gist(shown.database[:rows]), colour_gist(shown.queries)
+    database, asked = color_gist(shown.database[:rows]), color_gist(shown.queries)
     return Dataset(database, asked, name="GIST-960-CIFAR")
 
 

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 Place = Callable[[Record], float]
 """Where on the horizontal axis a record belongs."""
 
-_COLOURS = [
+_COLORS = [
     "#d62728", "#1f77b4", "#2ca02c", "#9467bd", "#8c564b", "#e377c2", "#7f7f7f", "#bcbd22",
     "#17becf", "#ff7f0e", "#393b79", "#637939",
 ]  # fmt: skip
 _MARKERS = "os^Dv<>pPX*h"
-_GREY = "#555555"
+_GRAY = "#555555"
 
 
 class Point(NamedTuple):
@@ -88,7 +88,7 @@ def lines(
         x, y, deviation = map(np.array, zip(*own, strict=True))
         i = style.setdefault(method, len(style))
         axes.errorbar(
-            x, y, deviation, label=method, color=_COLOURS[i % 12], marker=_MARKERS[i % 12],
+            x, y, deviation, label=method, color=_COLORS[i % 12], marker=_MARKERS[i % 12],
             markersize=4, linewidth=1.2, capsize=2,
         )  # fmt: skip
 
@@ -116,9 +116,9 @@ def against_paper(
     figure = blank(6.2, 3.6, layout="constrained")
     axes = figure.subplots()
     x, y, deviation = map(np.array, zip(*ours, strict=True))
-    axes.errorbar(x, y, deviation, label="here", color=_COLOURS[0], marker="o", markersize=4,
+    axes.errorbar(x, y, deviation, label="here", color=_COLORS[0], marker="o", markersize=4,
                   linewidth=1.2, capsize=2)  # fmt: skip
-    axes.plot(*zip(*paper, strict=True), label="paper", color=_GREY, marker="s", markersize=4,
+    axes.plot(*zip(*paper, strict=True), label="paper", color=_GRAY, marker="s", markersize=4,
               linewidth=1.2, linestyle="--")  # fmt: skip
     axes.set_xscale("log")
     axes.set_xticks(x, [f"{m:,.0f}" for m in x], rotation=45, fontsize=8)
@@ -136,10 +136,10 @@ def beside_panels(groups: Mapping[str, Sequence[Beside]], title: str) -> Figure:
     all_axes = np.atleast_1d(figure.subplots(1, len(groups), sharey=True))
     for axes, (name, rows) in zip(all_axes, groups.items(), strict=True):
         places = np.arange(len(rows))
-        for shift, label, colour in ((-0.15, "here", _COLOURS[0]), (0.15, "paper", _GREY)):
+        for shift, label, color in ((-0.15, "here", _COLORS[0]), (0.15, "paper", _GRAY)):
             pairs = [row.ours if label == "here" else row.paper for row in rows]
             means, deviations = map(np.array, zip(*pairs, strict=True))
-            axes.errorbar(places + shift, means, deviations, label=label, color=colour, fmt="o",
+            axes.errorbar(places + shift, means, deviations, label=label, color=color, fmt="o",
                           markersize=4, capsize=2)  # fmt: skip
         axes.set_xticks(places, [row.label for row in rows], rotation=90, fontsize=7)
         axes.set_title(name, fontsize=10)
@@ -156,8 +156,8 @@ def time_dots(times: Mapping[str, tuple[float, float]], along: str) -> Figure:
     ours, theirs = zip(*times.values(), strict=True)
     rows = np.arange(len(times))
     axes.hlines(rows, ours, theirs, color="#cccccc", zorder=1)
-    axes.scatter(ours, rows, color=_COLOURS[0], label="here", zorder=2, s=24)
-    axes.scatter(theirs, rows, color=_GREY, label="paper", zorder=2, s=24, marker="s")
+    axes.scatter(ours, rows, color=_COLORS[0], label="here", zorder=2, s=24)
+    axes.scatter(theirs, rows, color=_GRAY, label="paper", zorder=2, s=24, marker="s")
     axes.set_yticks(rows, list(times))
     axes.invert_yaxis()
     axes.set_xscale("log")
@@ -179,7 +179,7 @@ def curve_panels(records: Sequence[Record]) -> Figure:
                 continue
             i = style.setdefault(method, len(style))
             values = np.mean([result[f"{name}_at"] for result in own], axis=0)
-            axes.plot(own[0]["cutoffs"], values, label=method, color=_COLOURS[i % 12])
+            axes.plot(own[0]["cutoffs"], values, label=method, color=_COLORS[i % 12])
         axes.set_xscale("log")
         axes.set_xlabel("retrieved items")
         axes.set_title(f"{name} %", fontsize=10)
@@ -204,7 +204,7 @@ def strips(rows: Sequence[tuple[str, dict[str, Any]]]) -> Figure:
 
 
 def plane_panels(result: dict[str, Any]) -> Figure:
-    """Draw the base set's embedding, and that of all data coloured by label."""
+    """Draw the base set's embedding, and that of all data colored by label."""
     base, all_points, labels = (unpack(result[name]) for name in ("base", "points", "labels"))
     figure = blank(9.2, 4.6, layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -227,8 +227,8 @@ def _mosaic(axes: Axes, tiles: NDArray[np.uint8], relevant: list[list[bool]]) ->
         # A gap sets the query, the first of its row, apart.
         left, bottom = t + 0.3 * (t > 0), -q
         extent = (left + 0.05, left + 0.95, bottom + 0.05, bottom + 0.95)
-        colours = "gray_r" if tiles[q, t].ndim == 2 else None
-        axes.imshow(tiles[q, t], cmap=colours, interpolation="nearest", extent=extent)
+        colors = "gray_r" if tiles[q, t].ndim == 2 else None
+        axes.imshow(tiles[q, t], cmap=colors, interpolation="nearest", extent=extent)
         if t and not relevant[q][t - 1]:
             frame = ((left + 0.03, bottom + 0.03), 0.94, 0.94)
             axes.add_patch(_rectangle(*frame, fill=False, color="#d62728", linewidth=1.5))

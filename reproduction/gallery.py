@@ -21,9 +21,9 @@ from reproduction.methods import METHODS, make
 RealArray = NDArray[np.float64]
 
 BITS = 3
-"""Bits that are drawn: eight colours."""
+"""Bits that are drawn: eight colors."""
 
-COLOURS = ListedColormap(
+COLORS = ListedColormap(
     ["#8dd3c7", "#ffffb3", "#bebada", "#fb8072", "#80b1d3", "#fdb462", "#b3de69", "#fccde5"]
 )
 
@@ -65,7 +65,7 @@ def learned(name: str, plane: Plane) -> hashers.Hasher:
 
 
 def draw(name: str, plane: Plane) -> Figure:
-    """Colour the plane by the first bits, under the points that were learned from."""
+    """Color the plane by the first bits, under the points that were learned from."""
     hasher = learned(name, plane)
     reach = 1.1 * np.abs(plane.points).max()
     side = np.linspace(-reach, reach, 420)
@@ -78,7 +78,7 @@ def draw(name: str, plane: Plane) -> Figure:
         codes.reshape(len(side), -1),
         origin="lower",
         extent=(-reach, reach, -reach, reach),
-        cmap=COLOURS,
+        cmap=COLORS,
         vmin=0,
         vmax=7,
         interpolation="nearest",
@@ -122,7 +122,7 @@ def page(folder: Path) -> None:
 HEAD = """# Gallery: how each method parts the plane
 
 Four spirals wind around each other. Each method learned its codes from the same 1,800 points; the
-colours are the cells of its first three bits (two, where it has no more directions in a plane).
+colors are the cells of its first three bits (two, where it has no more directions in a plane).
 Good codes for manifolds follow an arm and change across the gap; linear ones can only cut straight.
 Drawn by `make gallery`.
 """

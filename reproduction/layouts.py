@@ -1,4 +1,4 @@
-"""How an artefact's records are laid out: tables beside the paper's, figures by code length."""
+"""How an artifact's records are laid out: tables beside the paper's, figures by code length."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Table(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What an artefact is seen as, what of it stands beside the paper, and what to know of it."""
+    """What an artifact is seen as, what of it stands beside the paper, and what to know of it."""
 
     figures: dict[str, Figure]
     tables: list[Table]
@@ -57,7 +57,7 @@ class Shown(NamedTuple):
 def by_bits(*measures: tuple[str, str], stated: str = "") -> Callable[[list[Record]], Shown]:
     """Show measures against the code length, one panel each, and each data set by itself.
 
-    ``stated`` names the artefact whose figures in the paper's text are shown beside ours.
+    ``stated`` names the artifact whose figures in the paper's text are shown beside ours.
     """
 
     def show(records: list[Record]) -> Shown:
@@ -109,10 +109,10 @@ def _numbers(records: list[Record], data: str, measure: tuple[str, str]) -> Tabl
     return Table(["method", *map(str, lengths)], rows, title, folded=True)
 
 
-def _stated(artefact: str, records: list[Record]) -> list[Compared]:
+def _stated(artifact: str, records: list[Record]) -> list[Compared]:
     """Set beside each other what the paper's text states and what came out."""
     found = []
-    for measure, data, method, n_bits, reported in paper.STATED.get(artefact, []):
+    for measure, data, method, n_bits, reported in paper.STATED.get(artifact, []):
         own = [
             r
             for r in records

@@ -17,7 +17,7 @@ Make = Callable[..., h.Hasher]
 Settings = Mapping[str, Any]
 
 IMH_SETTINGS: Settings = {"m": 400, "base": "kmeans", "k": 5}
-"""The paper's base set and neighbours (Sec. 4.1)."""
+"""The paper's base set and neighbors (Sec. 4.1)."""
 
 
 class Method(NamedTuple):

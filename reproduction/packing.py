@@ -23,7 +23,7 @@ def pack(array: NDArray[Any]) -> dict[str, Any]:
 
 
 def pack_photos(tiles: Bytes) -> dict[str, Any]:
-    """Write rows and columns of colour pictures as one JPEG, a seventh of the packed bytes."""
+    """Write rows and columns of color pictures as one JPEG, a seventh of the packed bytes."""
     from PIL import Image
 
     n_rows, _, height, *_ = tiles.shape
@@ -52,7 +52,7 @@ def _unpack_photos(packed: dict[str, Any]) -> Bytes:
 
 
 def in_palette(png: bytes) -> bytes:
-    """Write a picture in 256 colours: a third of the bytes, and hardly to be seen."""
+    """Write a picture in 256 colors: a third of the bytes, and hardly to be seen."""
     from PIL import Image
 
     picture = Image.open(io.BytesIO(png)).convert("RGBA")

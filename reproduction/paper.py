@@ -150,7 +150,7 @@ SAYS: dict[str, str] = {
     "fig-supervised": "“IMHs significantly improve the original IMH and other compared supervised "
     "methods in both MAP and F1 measure. The ITQ rotations … further improves IMHs”",
 }
-"""What the paper says about an artefact; of its figures the source has no numbers."""
+"""What the paper says about an artifact; of its figures the source has no numbers."""
 
 TIMES = (
     "Times depend on the machine: the paper's are of a 4-core desktop PC (3.07 GHz in Table III, "
@@ -191,7 +191,7 @@ class Compared(NamedTuple):
 class Reason(NamedTuple):
     """Why a figure may differ, and of which that is said."""
 
-    artefact: str
+    artifact: str
     applies: Callable[[Compared], bool]
     text: str
 
@@ -211,7 +211,7 @@ REASONS: list[Reason] = [
     Reason(
         "table-base-method",
         lambda c: c.method == "AGH",
-        "AGH has the base set, the neighbours and the bandwidth of IMH here, its authors' program "
+        "AGH has the base set, the neighbors and the bandwidth of IMH here, its authors' program "
         "settings of its own",
     ),
     Reason("table-base-size", lambda _: True, _TSNE),
@@ -250,12 +250,12 @@ DISAGREEMENTS: dict[tuple[str, str], str] = {
     "compiled here and all of STH's machines are solved at once, the paper ran the authors' "
     "programs; IMH and AGH spend nearly all of their time on K-means",
 }
-"""Claims (artefact, text) that the records do not bear out, and the likely reason."""
+"""Claims (artifact, text) that the records do not bear out, and the likely reason."""
 
 NO_REASON = "no known reason"
 
 
-def reason(artefact: str, compared: Compared) -> str:
+def reason(artifact: str, compared: Compared) -> str:
     """Say why a figure likely differs from the paper's."""
-    texts = (r.text for r in REASONS if r.artefact == artefact and r.applies(compared))
+    texts = (r.text for r in REASONS if r.artifact == artifact and r.applies(compared))
     return next(texts, NO_REASON)

@@ -32,11 +32,11 @@ def plane(case: Case, data: Dataset, report: Report | None = None) -> Result:
     assert isinstance(hasher, IMH)
     base, labels = hasher.base_embedding_, np.asarray(data.labels, np.uint8)
     low, high = base.min(axis=0), base.max(axis=0)
-    x, y = _quantised(hasher.embed(data.database), low, high).T
+    x, y = _quantized(hasher.embed(data.database), low, high).T
     # Of no meaning to a picture, the order makes the record a third as long.
     order = np.lexsort((y, x, labels))
     return {
-        "base": pack(_quantised(base, low, high).T),
+        "base": pack(_quantized(base, low, high).T),
         "points": pack(np.stack([x, y])[:, order]),
         "labels": pack(labels[order]),
     }
@@ -88,7 +88,7 @@ def first_of_each_class(labels: NDArray[Any]) -> NDArray[np.int64]:
     return np.unique(labels, return_index=True)[1]
 
 
-def _quantised(points: NDArray[Any], low: NDArray[Any], high: NDArray[Any]) -> NDArray[np.uint16]:
+def _quantized(points: NDArray[Any], low: NDArray[Any], high: NDArray[Any]) -> NDArray[np.uint16]:
     """Round to a thousandth of the picture, which no eye will see."""
     places = np.clip(1000 * (points - low) / (high - low) + 100, 0, 1200)
     return np.asarray(places, np.uint16)

@@ -27,19 +27,19 @@ IntArray = NDArray[np.intp]
 
 
 class Cover(NamedTuple):
-    """m balls around the rows ``centres`` of Y, and the disjoint nonempty clusters they make.
+    """m balls around the rows ``centers`` of Y, and the disjoint nonempty clusters they make.
 
     ``radii[j]`` is the radius at which the first j + 1 balls cover Y: it bounds ε_{j+1}(Y) from
     above, and half of it from below.
     """
 
-    centres: IntArray
+    centers: IntArray
     labels: IntArray
     radii: FloatArray
 
     @property
     def radius(self) -> float:
-        """ε: no point is farther than this from the centre of its cluster."""
+        """ε: no point is farther than this from the center of its cluster."""
         return float(self.radii[-1])
 
 
@@ -95,25 +95,25 @@ def exact_induction(X_query: Any, X: Any, Y: Any, k: int, bandwidth: float) -> F
 def cover(Y: Any, m: int) -> Cover:
     """Bound the entropy numbers ε_1(Y), ..., ε_m(Y) by a farthest-point (Gonzalez) cover.
 
-    The exact numbers are NP-hard. The m centres and the point then farthest are m + 1 points at
-    least ``radius`` apart. Two of them share a ball of any cover by m, wherever its centres lie,
+    The exact numbers are NP-hard. The m centers and the point then farthest are m + 1 points at
+    least ``radius`` apart. Two of them share a ball of any cover by m, wherever its centers lie,
     so radius / 2 ≤ ε_m(Y) ≤ radius. Costs O(nm) distances.
     """
     points = _points(Y, "Y")
     n = len(points)
     _validation.integer(m, "m", "prototype", low=1, high=n, why=f"n={n}")
-    centres, labels, radii = np.empty(m, np.intp), np.zeros(n, np.intp), np.empty(m)
+    centers, labels, radii = np.empty(m, np.intp), np.zeros(n, np.intp), np.empty(m)
     distances, free = np.full(n, np.inf), np.ones(n, bool)
-    centre = cdist(points.mean(axis=0, keepdims=True), points)[0].argmin()
+    center = cdist(points.mean(axis=0, keepdims=True), points)[0].argmin()
     for j in range(m):
-        to_centre = cdist(points[[centre]], points)[0]
-        closer = to_centre < distances
-        # A centre moves even when it repeats an earlier one: no cluster may be empty.
-        closer[centre], free[centre] = True, False
-        labels[closer], distances[closer] = j, to_centre[closer]
-        centres[j], radii[j] = centre, distances.max()
-        centre = np.where(free, distances, -1.0).argmax()
-    return Cover(centres, labels, radii)
+        to_center = cdist(points[[center]], points)[0]
+        closer = to_center < distances
+        # A center moves even when it repeats an earlier one: no cluster may be empty.
+        closer[center], free[center] = True, False
+        labels[closer], distances[closer] = j, to_center[closer]
+        centers[j], radii[j] = center, distances.max()
+        center = np.where(free, distances, -1.0).argmax()
+    return Cover(centers, labels, radii)
 
 
 def prototype(
@@ -163,7 +163,7 @@ def moments(Y: Any, alpha: Any, labels: Any) -> Moments:
 
 def variance_bound(epsilon: float, m: int) -> float:
     """Return ε² / m, Lemma 2's bound of the variance when m balls of radius ε gave the clusters."""
-    # Var(y_u) ≤ ε² as a cluster spreads less about its mean than about its centre. The printed
+    # Var(y_u) ≤ ε² as a cluster spreads less about its mean than about its center. The printed
     # proof then turns C_j² / (m C_j) into C_j² / m and takes Σ C_j² for 1; neither is right with
     # several live clusters, but the term is C_j / m and Σ C_j = 1, so the bound stands.
     radius = _radius(epsilon)

@@ -46,7 +46,7 @@ XIA, LIU = "Xia et al. 2014", "Liu et al. 2011"
 
 PUBLISHED = [
     Published(
-        "LSH", "centre=False", lambda b: h.LSH(b, centre=False),
+        "LSH", "center=False", lambda b: h.LSH(b, center=False),
         _by_length(18.7, 20.9, 23.5, 24.3), XIA,
         remark="Random planes: at 48 bits single seeds lie between 25.5 and 27.8.",
     ),
@@ -66,7 +66,7 @@ PUBLISHED = [
     Published(
         "SKLSH", "", h.SKLSH, _by_length(19.5, 19.7), LIU,
         remark="The bandwidth behind the published figure is not stated; ours is the mean "
-        "distance to the 50th neighbour.",
+        "distance to the 50th neighbor.",
     ),
     Published(
         "AGH", "m=300, k=2", lambda b: h.AGH(b, layers=1, base=KMeansBase(300), k=2),
@@ -105,7 +105,7 @@ ours that differ from code which their authors gave out, and may move a figure:
   variance term makes no difference of a point (0.005 to 0.1).
 - STH: machines have C = 10 and an intercept; C = 1 gives about a point more at 16 and 32 bits and
   fits the sample worse. A linear machine cannot follow the later eigenvectors: of the sample's bits
-  90 % are met at 16 bits and 80 % at 64, with C from 1 to 1,000, 25 or 100 neighbours, and graphs
+  90 % are met at 16 bits and 80 % at 64, with C from 1 to 1,000, 25 or 100 neighbors, and graphs
   by Euclidean distance, by cosine or with equal weights.
 """
 
@@ -121,7 +121,7 @@ def measure(published: Published, n_bits: int, seed: int, data: Dataset) -> floa
 
 
 def _labels(data: Dataset, n_labels: int, seed: int) -> NDArray[Any] | None:
-    """Keep so many labels at random; the others become -1, unlabelled."""
+    """Keep so many labels at random; the others become -1, unlabeled."""
     if not n_labels or data.labels is None:
         return None
     kept = np.random.default_rng(seed).permutation(len(data.labels))[:n_labels]

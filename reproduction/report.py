@@ -1,4 +1,4 @@
-"""The report: every artefact on one page, beside what the paper says."""
+"""The report: every artifact on one page, beside what the paper says."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bitfold.io.model_file import replace_atomically
 from reproduction import paper
-from reproduction.artefacts import CALIBRATED, MANY, Artefact, Protocol
+from reproduction.artifacts import CALIBRATED, MANY, Artifact, Protocol
 from reproduction.claims import CLAIMS, Verdict, judge
 from reproduction.layouts import Cell, Shown, Table, describe
 from reproduction.packing import in_palette, inline_in_palette
@@ -32,9 +32,9 @@ _CLASSES = {True: "yes", False: "no", None: "none"}
 
 
 class Part(NamedTuple):
-    """An artefact, its records, and what the claims about it come to."""
+    """An artifact, its records, and what the claims about it come to."""
 
-    artefact: Artefact
+    artifact: Artifact
     records: list[Record]
     verdicts: list[Verdict]
 
@@ -44,19 +44,19 @@ class Part(NamedTuple):
         return any(record["case"]["rows"] for record in self.records)
 
     @classmethod
-    def of(cls, artefact: Artefact, records: list[Record]) -> Part:
-        """Hold the claims about an artefact against its records."""
-        part = cls(artefact, records, [])
-        judged = judge(CLAIMS.get(artefact.name, []), [] if part.small else records)
+    def of(cls, artifact: Artifact, records: list[Record]) -> Part:
+        """Hold the claims about an artifact against its records."""
+        part = cls(artifact, records, [])
+        judged = judge(CLAIMS.get(artifact.name, []), [] if part.small else records)
         return part._replace(verdicts=judged)
 
 
 def write_report(
-    folder: Path, artefacts: Iterable[Artefact], records: Mapping[str, list[Record]], command: str
+    folder: Path, artifacts: Iterable[Artifact], records: Mapping[str, list[Record]], command: str
 ) -> Path:
-    """Write figures (PNG and SVG) and the page; ``records`` are those of each artefact."""
+    """Write figures (PNG and SVG) and the page; ``records`` are those of each artifact."""
     folder.mkdir(parents=True, exist_ok=True)
-    parts = [Part.of(a, records[a.name]) for a in artefacts if records.get(a.name)]
+    parts = [Part.of(a, records[a.name]) for a in artifacts if records.get(a.name)]
     sections = [_section(folder, part) for part in parts]
     template = files("reproduction").joinpath("page.html").read_text("utf-8")
     page = Template(template).substitute(
@@ -95,7 +95,7 @@ def _settings() -> str:
 
 
 def _entry(part: Part) -> str:
-    a = part.artefact
+    a = part.artifact
     judged = [verdict.holds for verdict in part.verdicts if verdict.holds is not None]
     kind = _CLASSES[all(judged)] if judged else ""
     name = f"{escape(a.place)}: {escape(a.title)}"
@@ -103,15 +103,15 @@ def _entry(part: Part) -> str:
 
 
 def _section(folder: Path, part: Part) -> str:
-    artefact, shown = part.artefact, part.artefact.show(part.records)
-    name = artefact.name
+    artifact, shown = part.artifact, part.artifact.show(part.records)
+    name = artifact.name
     lines = [
-        f'<section id="{name}"><h2><a href="#{name}">{escape(artefact.place)}: '
-        f"{escape(artefact.title)}</a></h2>",
+        f'<section id="{name}"><h2><a href="#{name}">{escape(artifact.place)}: '
+        f"{escape(artifact.title)}</a></h2>",
         f'<p class="soft"><code>{name}</code> · {escape(extent(part.records))}'
-        f"{escape(lacking(artefact, part.records))}</p>",
+        f"{escape(lacking(artifact, part.records))}</p>",
         f"<blockquote>The paper: {escape(paper.SAYS[name])}</blockquote>",
-        *(_figure(folder, artefact, data, figure) for data, figure in shown.figures.items()),
+        *(_figure(folder, artifact, data, figure) for data, figure in shown.figures.items()),
         *([f'<p class="soft">{escape(shown.note)}</p>'] if shown.note else []),
         *(_table(table, judged=not part.small) for table in shown.tables),
         _claims(part),
@@ -122,10 +122,10 @@ def _section(folder: Path, part: Part) -> str:
     return "\n".join(filter(None, lines))
 
 
-def _figure(folder: Path, artefact: Artefact, data: str, figure: Figure) -> str:
+def _figure(folder: Path, artifact: Artifact, data: str, figure: Figure) -> str:
     from matplotlib import rc_context
 
-    stem = f"{artefact.name}-{data}"
+    stem = f"{artifact.name}-{data}"
     # A fixed salt and no date: the same records draw the same bytes.
     with rc_context({"svg.hashsalt": "bitfold"}):
         drawn = {
@@ -137,7 +137,7 @@ def _figure(folder: Path, artefact: Artefact, data: str, figure: Figure) -> str:
             file.write(content)
     name = escape(paper.DATA_NAMES.get(data, data))
     return (
-        f'<figure><img src="{stem}.png" alt="{escape(artefact.title)}, {name}" loading="lazy">'
+        f'<figure><img src="{stem}.png" alt="{escape(artifact.title)}, {name}" loading="lazy">'
         f'<figcaption>{name} · <a href="{stem}.png">PNG</a> · <a href="{stem}.svg">SVG</a>'
         "</figcaption></figure>"
     )
@@ -167,11 +167,11 @@ def extent(records: list[Record]) -> str:
     return f"{len(cases)} {runs}, {repeats} repeat{times}, {queries}{size}"
 
 
-def lacking(artefact: Artefact, records: list[Record]) -> str:
+def lacking(artifact: Artifact, records: list[Record]) -> str:
     """Say how much is not there yet of the data sets that were begun."""
     known = [Case.of(record) for record in records]
     begun = {case.data for case in known}
-    wanted = artefact.cases(Protocol(1, quick=bool(known[0].rows)))
+    wanted = artifact.cases(Protocol(1, quick=bool(known[0].rows)))
     settings = {setting(case) for case in wanted if case.data in begun}
     left = len(settings - {setting(case) for case in known})
     return f"; {left:,} of {len(settings):,} settings not run yet" if left else ""
@@ -208,15 +208,15 @@ def _claim(part: Part, verdict: Verdict) -> str:
         why = "a small version says nothing of it" if part.small else "not run yet"
         text += f" <small>({why})</small>"
     if verdict.holds is False:
-        known = paper.DISAGREEMENTS.get((part.artefact.name, verdict.text), paper.NO_REASON)
+        known = paper.DISAGREEMENTS.get((part.artifact.name, verdict.text), paper.NO_REASON)
         text += f'<div class="apart"><p>It does not hold here.</p>{_listed(verdict.against)}'
         text += f"<p>Likely reason: {escape(known)}.</p></div>"
     return f'<li class="{_CLASSES[verdict.holds]}">{text}</li>'
 
 
-def _differences(artefact: str, shown: Shown) -> str:
+def _differences(artifact: str, shown: Shown) -> str:
     """List what is off by more than the deviation, by the likely reason."""
-    told = [(paper.reason(artefact, c), c) for c in shown.compared if c.differs]
+    told = [(paper.reason(artifact, c), c) for c in shown.compared if c.differs]
     if not told:
         return ""
     told.sort(key=lambda pair: pair[0])

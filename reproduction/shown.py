@@ -1,23 +1,23 @@
-"""Which of the records a report shows of an artefact."""
+"""Which of the records a report shows of an artifact."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
 
-from reproduction.artefacts import Artefact, Protocol
+from reproduction.artifacts import Artifact, Protocol
 from reproduction.records import Case, Record
 
 
 def choose(
-    artefact: Artefact, protocol: Protocol, known: Iterable[Record], *, quick: bool
+    artifact: Artifact, protocol: Protocol, known: Iterable[Record], *, quick: bool
 ) -> list[Record]:
-    """Return an artefact's records: all seeds there are, of one number of queries a data set.
+    """Return an artifact's records: all seeds there are, of one number of queries a data set.
 
     That number is the protocol's where it was run, else the one that most runs have: a report
     shows what was run at another time too.
     """
-    cases = artefact.cases(replace(protocol, quick=quick))
+    cases = artifact.cases(replace(protocol, quick=quick))
     order = {setting(case): i for i, case in enumerate(cases)}
     wanted = {(case.data, case.measure): case.queries for case in cases}
     groups: dict[tuple[str, str], dict[int, list[Record]]] = {}

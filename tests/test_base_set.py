@@ -26,7 +26,7 @@ from bitfold.base_set import (
     clusters,
     distinct_rows,
     first_distinct,
-    is_labelled,
+    is_labeled,
     kmeans,
     sample_size,
     share_out,
@@ -133,15 +133,15 @@ def test_the_stored_type_does_not_matter(strategy: type[BaseStrategy], dtype: ty
 
 
 @EVERY
-def test_rows_may_come_centred(strategy: type[BaseStrategy]) -> None:
+def test_rows_may_come_centered(strategy: type[BaseStrategy]) -> None:
     X = cloud() + np.float32(3)
-    rows = Rows.centred(X, "T")
-    # Points relative to the centre: random samples are the same ones.
+    rows = Rows.centered(X, "T")
+    # Points relative to the center: random samples are the same ones.
     points = strategy(20).choose(rows, rng=0)
     assert np.abs(points.mean(axis=0)).max() < 1
     if strategy is RandomBase:
         expected = strategy(20).choose(X, rng=0)
-        np.testing.assert_allclose(points + rows.centre, expected, atol=1e-5)
+        np.testing.assert_allclose(points + rows.center, expected, atol=1e-5)
 
 
 @EVERY
@@ -229,12 +229,12 @@ def test_kmeans_is_as_good_as_scikit_learns(offset: float) -> None:
     assert ours < 1.05 * theirs
 
 
-def test_kmeans_centres_are_means_of_their_clusters() -> None:
+def test_kmeans_centers_are_means_of_their_clusters() -> None:
     X = cloud(200, 2)
-    centres = KMeansBase(5, n_iter=60).choose(X, rng=0)
-    nearest = cdist(X, centres).argmin(axis=1)
+    centers = KMeansBase(5, n_iter=60).choose(X, rng=0)
+    nearest = cdist(X, centers).argmin(axis=1)
     means = np.array([X[nearest == j].mean(axis=0) for j in range(5)])
-    np.testing.assert_allclose(centres, means, atol=1e-5)
+    np.testing.assert_allclose(centers, means, atol=1e-5)
 
 
 def test_more_iterations_never_hurt() -> None:
@@ -249,8 +249,8 @@ def test_more_iterations_never_hurt() -> None:
 @pytest.mark.parametrize("m", [20, 55, 59])
 def test_kmeans_leaves_no_cluster_empty_among_duplicates(m: int, offset: float, seed: int) -> None:
     X = repeated(cloud(60, seed=seed) + np.float32(offset), 1000, seed)
-    centres = KMeansBase(m).choose(X, rng=seed)
-    assert n_used(X, centres) == m
+    centers = KMeansBase(m).choose(X, rng=seed)
+    assert n_used(X, centers) == m
 
 
 @pytest.mark.parametrize("n", [3, 50, 51, 100])
@@ -262,10 +262,10 @@ def test_kmeans_leaves_no_cluster_empty_when_points_are_few(n: int) -> None:
 
 def test_constant_columns_change_nothing() -> None:
     X = np.concatenate([cloud(), np.full((400, 3), 1e4, np.float32)], axis=1)
-    centres = KMeansBase(50).choose(X, rng=0)
-    assert n_used(X, centres) == 50
-    np.testing.assert_array_equal(centres[:, 6:], 1e4)
-    assert inertia(X, centres) == pytest.approx(
+    centers = KMeansBase(50).choose(X, rng=0)
+    assert n_used(X, centers) == 50
+    np.testing.assert_array_equal(centers[:, 6:], 1e4)
+    assert inertia(X, centers) == pytest.approx(
         inertia(cloud(), KMeansBase(50).choose(cloud(), rng=0)), rel=0.1
     )
 
@@ -396,15 +396,15 @@ def test_a_sample_stands_for_large_data() -> None:
     X = np.arange(100_000.0)[:, None]
     chosen = RandomBase(10).choose(X, rng=0)
     assert are_rows_of(chosen, X.astype(np.float32))
-    centres = np.sort(KMeansBase(10).choose(X, rng=0)[:, 0])
-    assert np.diff(centres).max() < 25_000
+    centers = np.sort(KMeansBase(10).choose(X, rng=0)[:, 0])
+    assert np.diff(centers).max() < 25_000
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.float64, np.uint8, object])
-def test_minus_one_is_unlabelled(dtype: type) -> None:
+def test_minus_one_is_unlabeled(dtype: type) -> None:
     y: NDArray[Any] = np.array([0, 1, 255 if dtype is np.uint8 else -1, 2]).astype(dtype)
-    assert is_labelled(y).tolist() == [True, True, dtype is np.uint8, True]
-    assert is_labelled(np.array(["-1", "a", ""])).tolist() == [False, True, False]
+    assert is_labeled(y).tolist() == [True, True, dtype is np.uint8, True]
+    assert is_labeled(np.array(["-1", "a", ""])).tolist() == [False, True, False]
 
 
 @given(st.integers(1, 40), st.integers(1, 70), st.integers(0, 2**32))
@@ -534,7 +534,7 @@ def test_automatic_sizes_do_not_warn_of_duplicates() -> None:
     assert len(KMeansBase().choose(X, rng=0)) == 3
 
 
-def test_many_centres_in_many_dimensions_are_found_along_few(monkeypatch: MonkeyPatch) -> None:
+def test_many_centers_in_many_dimensions_are_found_along_few(monkeypatch: MonkeyPatch) -> None:
     """Near as good as in all dimensions, and no cluster is empty."""
     rng = np.random.default_rng(0)
     X = (rng.standard_normal((6000, 20)) @ rng.standard_normal((20, 150))).astype(np.float32)
@@ -545,8 +545,8 @@ def test_many_centres_in_many_dimensions_are_found_along_few(monkeypatch: Monkey
     plain = kmeans(X, 200, 10, np.random.default_rng(0))
     assert not np.array_equal(projected, plain)
 
-    def distortion(centres: FloatArray) -> float:
-        return float((cdist(X, centres).min(axis=1) ** 2).sum())
+    def distortion(centers: FloatArray) -> float:
+        return float((cdist(X, centers).min(axis=1) ** 2).sum())
 
     assert distortion(projected) < 1.03 * distortion(plain)
     assert len(np.unique(cdist(X, projected).argmin(axis=1))) == 200

@@ -20,7 +20,7 @@ import httpx
 import psycopg
 import pytest
 import typer
-from reproduction.artefacts import ARTEFACTS
+from reproduction.artifacts import ARTIFACTS
 from tests import test_public_names
 from tests.cli.conftest import environment, warm  # noqa: F401
 from tests.documentation import PAGES, ROOT, Block, blocks_of, lay_out, make_databases
@@ -157,7 +157,7 @@ def parse(arguments: list[str]) -> None:
     group: Any = typer.main.get_command(app)
     name, command, rest = group.resolve_command(group.make_context("bitfold", []), arguments)
     context = command.make_context(name, rest)
-    assert set(context.params.get("names") or []) <= {"all", *ARTEFACTS}
+    assert set(context.params.get("names") or []) <= {"all", *ARTIFACTS}
 
 
 def look_at(arguments: list[str]) -> None:

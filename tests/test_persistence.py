@@ -219,8 +219,8 @@ def test_any_memory_order_is_stored_as_c(path: Path) -> None:
 
 
 def test_same_content_same_bytes(written: Path, tmp_path: Path) -> None:
-    backwards = dict(reversed(SAMPLE.arrays.items()))
-    write(tmp_path / "other", SAMPLE._replace(arrays=backwards))
+    backward = dict(reversed(SAMPLE.arrays.items()))
+    write(tmp_path / "other", SAMPLE._replace(arrays=backward))
     assert (tmp_path / "other").read_bytes() == written.read_bytes()
 
 

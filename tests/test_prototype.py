@@ -160,7 +160,7 @@ def test_the_cover_bounds_the_exact_entropy_number(Y: FloatArray, data: st.DataO
 
 @quick
 @given(Y=points(8), data=st.data())
-def test_at_most_twice_the_best_with_centres_in_y(Y: FloatArray, data: st.DataObject) -> None:
+def test_at_most_twice_the_best_with_centers_in_y(Y: FloatArray, data: st.DataObject) -> None:
     m = data.draw(st.integers(1, len(Y)))
     apart = np.linalg.norm(Y[:, None] - Y, axis=2)
     subsets = itertools.combinations(range(len(Y)), m)
@@ -178,11 +178,11 @@ def test_clusters_are_disjoint_nonempty_and_within_the_radius(
     m = data.draw(st.integers(1, len(Y)))
     made = cover(Y, m)
     np.testing.assert_array_equal(np.unique(made.labels), np.arange(m))
-    np.testing.assert_array_equal(made.labels[made.centres], np.arange(m))
-    to_centres = np.linalg.norm(Y[:, None] - Y[made.centres], axis=2)
-    own = to_centres[np.arange(len(Y)), made.labels]
+    np.testing.assert_array_equal(made.labels[made.centers], np.arange(m))
+    to_centers = np.linalg.norm(Y[:, None] - Y[made.centers], axis=2)
+    own = to_centers[np.arange(len(Y)), made.labels]
     assert own.max() == pytest.approx(made.radius, rel=1e-12)
-    np.testing.assert_allclose(own, to_centres.min(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(own, to_centers.min(axis=1), rtol=1e-12)
 
 
 @quick
@@ -197,15 +197,15 @@ def test_radii_never_rise_and_end_at_zero(Y: FloatArray) -> None:
 
 def test_the_first_ball_is_the_middle_one() -> None:
     made = cover([[0.0], [4.0], [5.0], [10.0]], 2)
-    np.testing.assert_array_equal(made.centres, [2, 0])
+    np.testing.assert_array_equal(made.centers, [2, 0])
     np.testing.assert_array_equal(made.radii, [5.0, 5.0])
     np.testing.assert_array_equal(made.labels, [1, 0, 0, 0])
 
 
 def test_clustered_points_have_smaller_entropy_numbers() -> None:
     rng = np.random.default_rng(0)
-    centres = rng.uniform(size=(8, 2))
-    clustered = np.repeat(centres, 50, axis=0) + 0.01 * rng.normal(size=(400, 2))
+    centers = rng.uniform(size=(8, 2))
+    clustered = np.repeat(centers, 50, axis=0) + 0.01 * rng.normal(size=(400, 2))
     uniform = rng.uniform(size=(400, 2))
     # The upper bound of the one is below the lower bound of the other: so are the true numbers.
     assert cover(clustered, 8).radius < cover(uniform, 8).radius / 2

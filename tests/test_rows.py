@@ -1,4 +1,4 @@
-"""Rows: any numeric matrix read as centred float32, block by block."""
+"""Rows: any numeric matrix read as centered float32, block by block."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def test_every_numeric_dtype_becomes_float32(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["i4", "i8", "f8"])
-def test_large_numbers_are_centred_before_they_are_rounded(dtype: str) -> None:
+def test_large_numbers_are_centered_before_they_are_rounded(dtype: str) -> None:
     X = np.array([[10**9 + 1], [10**9 + 2], [10**9 + 3]], dtype)
-    centre = np.array([1e9], np.float32)
-    np.testing.assert_array_equal(Rows(X, centre, "T").block(0, 3), [[1], [2], [3]])
+    center = np.array([1e9], np.float32)
+    np.testing.assert_array_equal(Rows(X, center, "T").block(0, 3), [[1], [2], [3]])
 
 
 @given(
@@ -56,18 +56,18 @@ def test_large_numbers_are_centred_before_they_are_rounded(dtype: str) -> None:
     st.floats(width=32, min_value=-(2.0**120), max_value=2.0**120),
 )
 def test_a_value_is_the_same_whichever_way_it_was_stored(
-    values: list[float], centre: float
+    values: list[float], center: float
 ) -> None:
     singles = np.array(values, np.float32)[:, None]
-    at = np.array([centre], np.float32)
+    at = np.array([center], np.float32)
     expected = Rows(singles, at, "T").block(0, len(values))
     got = Rows(singles.astype(np.float64), at, "T").block(0, len(values))
     np.testing.assert_array_equal(got.view(np.uint32), expected.view(np.uint32))
 
 
 @given(st.lists(st.integers(0, 255), min_size=1), st.floats(0, 255, width=32))
-def test_bytes_are_the_same_as_their_floats(values: list[int], centre: float) -> None:
-    at, stored = np.array([centre], np.float32), np.array(values, np.uint8)[:, None]
+def test_bytes_are_the_same_as_their_floats(values: list[int], center: float) -> None:
+    at, stored = np.array([center], np.float32), np.array(values, np.uint8)[:, None]
     expected = Rows(stored.astype(np.float32), at, "T").block(0, len(values))
     for dtype in (np.uint8, np.int32, np.int64, np.float64):
         got = Rows(stored.astype(dtype), at, "T").block(0, len(values))
@@ -91,13 +91,13 @@ def test_blocks_suit_the_cache() -> None:
 
 
 @pytest.mark.usefixtures("short_blocks")
-def test_centred_on_the_mean() -> None:
+def test_centered_on_the_mean() -> None:
     X = np.random.default_rng(0).integers(0, 255, (500, 7)).astype(np.uint8)
-    rows = Rows.centred(X, "T")
-    assert rows.centre.dtype == np.float32
-    np.testing.assert_allclose(rows.centre, X.mean(axis=0), rtol=1e-7)
+    rows = Rows.centered(X, "T")
+    assert rows.center.dtype == np.float32
+    np.testing.assert_allclose(rows.center, X.mean(axis=0), rtol=1e-7)
     np.testing.assert_allclose(all_of(rows).mean(axis=0), 0, atol=1e-4)
-    np.testing.assert_array_equal(rows.block(100, 120), X[100:120] - rows.centre)
+    np.testing.assert_array_equal(rows.block(100, 120), X[100:120] - rows.center)
     assert (len(rows), rows.n_features) == (500, 7)
 
 
@@ -112,7 +112,7 @@ def test_centred_on_the_mean() -> None:
         lambda X: np.broadcast_to(X[0], X.shape),
         lambda X: X.reshape(150, 2, -1)[:, 1],
     ],
-    ids=["step", "backwards", "columns", "fortran", "broadcast", "plane"],
+    ids=["step", "backward", "columns", "fortran", "broadcast", "plane"],
 )
 def test_any_layout_is_read(strange: Any) -> None:
     X = strange(np.random.default_rng(0).standard_normal((300, 9)).astype(np.float32))
@@ -125,7 +125,7 @@ def test_read_only_input_is_read_and_left_alone() -> None:
     X = np.random.default_rng(0).standard_normal((30, 4))
     kept = X.copy()
     X.flags.writeable = False
-    all_of(Rows.centred(X, "T"))
+    all_of(Rows.centered(X, "T"))
     np.testing.assert_array_equal(X, kept)
 
 
@@ -183,7 +183,7 @@ def test_the_error_names_the_row(dtype: str, value: float, sentence: str) -> Non
     X = np.zeros((300, 3), dtype)
     X[217, 1] = value
     with pytest.raises(ValueError) as caught:
-        Rows.centred(X, "T")
+        Rows.centered(X, "T")
     assert str(caught.value) == sentence.format(217)
     with pytest.raises(ValueError) as caught:
         plain(X).take(np.arange(7, 300, 10))
@@ -215,11 +215,11 @@ def test_large_numbers_that_float32_holds_pass() -> None:
     np.testing.assert_array_equal(all_of(plain(X)), X.astype(np.float32))
 
 
-def test_centred_refuses_distances_beyond_float32() -> None:
+def test_centered_refuses_distances_beyond_float32() -> None:
     X = np.zeros((300, 4))
     X[217, 2] = -1e30
     with pytest.raises(ValueError) as caught:
-        Rows.centred(X, "T")
+        Rows.centered(X, "T")
     assert str(caught.value) == (
         "X of T must be within ±2.3e+18, for distances to fit float32, got -1e+30 in row 217."
     )
@@ -307,7 +307,7 @@ print(mapped() - before)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux tells mapped memory")
-def test_pages_that_come_back_with_their_neighbours_go_again(tmp_path: Path) -> None:
+def test_pages_that_come_back_with_their_neighbors_go_again(tmp_path: Path) -> None:
     with (tmp_path / "x").open("wb") as file:
         file.truncate(128_000_000)
     command = [sys.executable, "-c", LOOK_BACK, str(tmp_path / "x")]

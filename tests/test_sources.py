@@ -76,10 +76,10 @@ def test_the_first_pass_counts() -> None:
     blocks = Counting()
     stream = Stream.of_blocks(lambda: blocks)
     assert (stream.n_rows, stream.n_features, stream.dtype) == (None, 3, np.dtype("f4"))
-    rows = Rows.centred(stream, "T")
+    rows = Rows.centered(stream, "T")
     assert stream.n_rows == 500
     assert blocks.reads == [1] * 6
-    assert np.array_equal(rows.centre, Rows.centred(X, "T").centre)
+    assert np.array_equal(rows.center, Rows.centered(X, "T").center)
 
 
 @pytest.mark.usefixtures("narrow")
@@ -269,5 +269,5 @@ def test_an_error_in_a_block_is_not_the_end() -> None:
 def test_only_forward_slices() -> None:
     stream = opened(lambda: [X])
     for rows in (slice(0, 10, 2), slice(-5, None), slice(0, -1)):
-        with pytest.raises(ValueError, match="a slice of a stream must be of rows forwards"):
+        with pytest.raises(ValueError, match="a slice of a stream must be of rows forward"):
             stream[rows]

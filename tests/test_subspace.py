@@ -37,7 +37,7 @@ def spread_ratio(Z: FloatArray, labels: Labels) -> float:
 
 
 @pytest.mark.parametrize("n_components", [1, 2, 3])
-def test_shape_dtype_and_centre(n_components: int) -> None:
+def test_shape_dtype_and_center(n_components: int) -> None:
     Y, labels = classes()
     Z = discriminant(Y, labels, n_components, "test")
     assert Z.shape == (100, n_components)

@@ -32,7 +32,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
 
 
 def save(name: str, path: Path) -> None:
-    """Draw one picture into a small file: 256 colours are enough for it."""
+    """Draw one picture into a small file: 256 colors are enough for it."""
     with rc_context(STYLE):
         figure = PICTURES[name]()
         raw = io.BytesIO()

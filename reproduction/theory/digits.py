@@ -41,7 +41,7 @@ def embeddings() -> Figure:
     for panel, (name, heading) in zip(axes.flat, EMBEDDINGS.items(), strict=True):
         hasher = IMH(2, base=KMeansBase(300), embedding=name, rotation=None, random_state=0)
         hasher.fit(data.database)
-        closest = metrics.closest_neighbours(data.database, hasher.base_points_, k=1)[:, 0]
+        closest = metrics.closest_neighbors(data.database, hasher.base_points_, k=1)[:, 0]
         panel.scatter(
             *hasher.base_embedding_.T, c=data.labels[closest], cmap="tab10", s=7, linewidths=0
         )
@@ -64,9 +64,9 @@ def rotation() -> Figure:
         axes.set_title(f"2 of 32 dimensions, {name}")
         axes.axhline(0, color=INK, lw=0.8)
         axes.axvline(0, color=INK, lw=0.8)
-    for name, (points, colour) in sides.items():
+    for name, (points, color) in sides.items():
         magnitudes = np.abs(points).ravel()
-        spread.hist(magnitudes, bins=60, histtype="step", color=colour, lw=1.5, label=name)
+        spread.hist(magnitudes, bins=60, histtype="step", color=color, lw=1.5, label=name)
     spread.set(title="magnitudes, all dimensions", xlim=(0, 0.45), yticks=[])
     spread.legend(frameon=False)
     loss.plot(learned.losses, color=STRONG)

@@ -40,12 +40,12 @@ def scatter(
     title: str | None = None,
     *,
     size: float = 3,
-    colour: str = FAINT,
+    color: str = FAINT,
 ) -> None:
-    """Draw points of the plane, coloured by their arm or alike."""
+    """Draw points of the plane, colored by their arm or alike."""
     x, y = points.T
     if arms is None:
-        axes.scatter(x, y, s=size, c=colour, linewidths=0, zorder=2)
+        axes.scatter(x, y, s=size, c=color, linewidths=0, zorder=2)
     else:
         axes.scatter(x, y, s=size, c=arms, cmap=ARMS, linewidths=0, zorder=2)
     if title is not None:

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from bitfold import metrics
 from bitfold.base_set import BaseStrategy, KMeansBase, KMediansBase, RandomBase
-from bitfold.embedding import Neighbours
+from bitfold.embedding import Neighbors
 from bitfold.embedding.affinity import counted_affinities, perplexity_affinities
 from bitfold.embedding.pca import principal_components
 from bitfold.hashers import IMH
@@ -44,7 +44,7 @@ def folded() -> IMH:
 def carried() -> Carried:
     """Return the spirals and the base set that carries them."""
     plane, base = spirals(), folded().base_points_
-    closest = metrics.closest_neighbours(plane.points, base, k=1)[:, 0]
+    closest = metrics.closest_neighbors(plane.points, base, k=1)[:, 0]
     return Carried(plane, base.astype(np.float32), plane.curves[closest])
 
 
@@ -60,7 +60,7 @@ def the_path() -> Figure:
     embedding.set_title("embedding, seen from 2 directions")
     embedding.set_aspect("auto")
     draw_distances(codes, hasher, plane.points[:1])
-    scatter(codes, plane.points, None, "Hamming distance from one point", size=1.5, colour=INK)
+    scatter(codes, plane.points, None, "Hamming distance from one point", size=1.5, color=INK)
     return figure
 
 
@@ -83,11 +83,11 @@ def base_set() -> Figure:
     strategies: list[BaseStrategy] = [RandomBase(60), KMediansBase(60), KMeansBase(60)]
     for panel, strategy in zip(axes, strategies, strict=False):
         base = strategy.choose(plane.points, rng=0)
-        found = BaseSet(base, 1).neighbours(plane.points.astype(np.float32))
+        found = BaseSet(base, 1).neighbors(plane.points.astype(np.float32))
         distance = np.sqrt(found.sq_distances).mean()
         name = type(strategy).__name__.removesuffix("Base")
         scatter(panel, plane.points, None, f"{name}, mean distance {distance:.3f}")
-        scatter(panel, base, None, size=12, colour=STRONG)
+        scatter(panel, base, None, size=12, color=STRONG)
     draw_prototype(axes[3], folded().embed(plane.points), plane.points)
     return figure
 
@@ -112,10 +112,10 @@ def draw_prototype(axes: Axes, Y: FloatArray, X: Points) -> None:
 def affinity_graph() -> Figure:
     """Show the links between base points by their distances, and by counting in the data."""
     plane, base, arms = carried()
-    found = BaseSet(base, 5).neighbours(plane.points.astype(np.float32))
+    found = BaseSet(base, 5).neighbors(plane.points.astype(np.float32))
     graphs = {
         "by distance, perplexity 5": perplexity_affinities(base, 5),
-        "counted in the data": counted_affinities([Neighbours(*found)], len(base)),
+        "counted in the data": counted_affinities([Neighbors(*found)], len(base)),
     }
     figure, axes = panels(2, width=3.6)
     for panel, (name, P) in zip(axes, graphs.items(), strict=True):
@@ -131,8 +131,8 @@ def draw_links(
     jumps = arms[links.row] != arms[links.col]
     ends = np.stack([base[links.row], base[links.col]], axis=1)
     widths = 2.5 * np.sqrt(links.data / links.data.max())
-    colours = np.where(jumps, STRONG, INK)
-    axes.add_collection(LineCollection(list(ends), colors=list(colours), linewidths=widths))
+    colors = np.where(jumps, STRONG, INK)
+    axes.add_collection(LineCollection(list(ends), colors=list(colors), linewidths=widths))
     share = links.data[jumps].sum() / links.data.sum()
     scatter(axes, base, arms, f"{name}\n{share:.0%} of the weight jumps between arms", size=16)
 
@@ -142,7 +142,7 @@ def induction() -> Figure:
     hasher, plane = folded(), carried().plane
     query = plane.points[3:4]
     base = BaseSet(hasher.base_set_, hasher.k_)
-    found = base.neighbours((query - hasher.centre_).astype(np.float32))
+    found = base.neighbors((query - hasher.center_).astype(np.float32))
     weights = np.exp((found.sq_distances[0, 0] - found.sq_distances[0]) / hasher.bandwidth_**2)
     weights /= weights.sum()
     # Seen from two directions, which a weighted mean does not mind.
@@ -162,10 +162,10 @@ def draw_carrying(
     axes: Axes, base: Points, place: Points, near: NDArray[np.int32], weights: Points
 ) -> None:
     """Draw a point, the base points that carry it, and their weights as widths of lines."""
-    scatter(axes, base, None, size=12, colour="#888888")
+    scatter(axes, base, None, size=12, color="#888888")
     lines = [np.array([place, point]) for point in base[near]]
     axes.add_collection(LineCollection(lines, colors=INK, linewidths=9 * weights))
-    scatter(axes, base[near], None, size=24, colour=INK)
+    scatter(axes, base[near], None, size=24, color=INK)
     axes.scatter(place[0], place[1], marker="*", s=130, c=STRONG, edgecolors="white", zorder=3)
     x, y = place
     reach = 2.5 * float(np.abs(base[near] - place).max())
@@ -179,10 +179,10 @@ def draw_bandwidths(axes: Axes) -> None:
     values = np.sin(7 * points)
     line = np.linspace(0, 1, 800)[:, None].astype(np.float32)
     base = BaseSet(points, 5)
-    sigma = learn_bandwidth(base.neighbours(line))
-    for factor, colour in ((0.25, "#1f77b4"), (1.0, STRONG), (4.0, "#2ca02c")):
+    sigma = learn_bandwidth(base.neighbors(line))
+    for factor, color in ((0.25, "#1f77b4"), (1.0, STRONG), (4.0, "#2ca02c")):
         label = "σ" if factor == 1 else f"{factor:g} σ"
-        axes.plot(line, base.induce(line, values, factor * sigma), color=colour, label=label)
+        axes.plot(line, base.induce(line, values, factor * sigma), color=color, label=label)
     axes.plot(points, values, "o", color=INK, ms=4)
     axes.set_title("Eq. (8) along a line")
     axes.legend(frameon=False)

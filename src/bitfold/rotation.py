@@ -19,7 +19,7 @@ _TINY = float(np.finfo(np.float32).tiny)
 
 
 class Rotation(NamedTuple):
-    """An orthogonal matrix and the quantisation loss before each iteration that led to it."""
+    """An orthogonal matrix and the quantization loss before each iteration that led to it."""
 
     matrix: FloatArray
     losses: list[float]
@@ -40,7 +40,7 @@ def unit_rows(V: FloatArray) -> FloatArray:
 def itq(
     V: FloatArray, rng: np.random.Generator, n_iter: int = 50, *, on_step: OnStep | None = None
 ) -> Rotation:
-    """Learn the rotation R that brings V R closest to its signs (iterative quantisation).
+    """Learn the rotation R that brings V R closest to its signs (iterative quantization).
 
     Alternates B = sgn(V R) and the orthogonal Procrustes solution of min |B - V R|²; neither step
     can raise the loss.
@@ -48,7 +48,7 @@ def itq(
     Parameters
     ----------
     V
-        Zero-centred embeddings, one a row.
+        Zero-centered embeddings, one a row.
     rng
         Draws the random rotation to start from.
     n_iter
@@ -67,7 +67,7 @@ def itq(
     R = np.linalg.qr(rng.standard_normal((n_components, n_components)))[0].astype(np.float32)
     losses = []
     for step in range(n_iter):
-        products, total = _towards_signs(V, R)
+        products, total = _toward_signs(V, R)
         # The mean of (B - Z)² is 1 - 2 |Z| + Z² on average, and a rotation keeps the squares.
         losses.append(1 + mean_square - 2 * total / (n * n_components))
         with serial_blas():
@@ -78,7 +78,7 @@ def itq(
     return Rotation(R, losses)
 
 
-def _towards_signs(V: FloatArray, R: FloatArray) -> tuple[NDArray[np.float64], float]:
+def _toward_signs(V: FloatArray, R: FloatArray) -> tuple[NDArray[np.float64], float]:
     """Return VᵀB for B = sgn(V R), and the sum of |V R|; block by block, in a core's cache."""
     step = block_length(2 * V.shape[1])
 

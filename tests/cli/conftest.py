@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-# What would colour a pipe, or widen it.
-COLOURFUL = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "NO_COLOR", "COLUMNS")
+# What would color a pipe, or widen it.
+COLORFUL = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "NO_COLOR", "COLUMNS")
 
 
 @pytest.fixture(scope="session")
 def environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name not in COLOURFUL}
+    return {name: value for name, value in os.environ.items() if name not in COLORFUL}
 
 
 @pytest.fixture(scope="session")

@@ -301,8 +301,8 @@ def read_png(data: bytes) -> NDArray[np.uint8]:
         assert checksum == zlib.crc32(kind + body)
         chunks[kind] = body
         position += 12 + length
-    width, height, depth, colours, *_ = struct.unpack(">IIBBBBB", chunks[b"IHDR"])
-    assert (depth, colours, list(chunks)) == (8, 6, [b"IHDR", b"IDAT", b"IEND"])
+    width, height, depth, colors, *_ = struct.unpack(">IIBBBBB", chunks[b"IHDR"])
+    assert (depth, colors, list(chunks)) == (8, 6, [b"IHDR", b"IDAT", b"IEND"])
     lines = np.frombuffer(zlib.decompress(chunks[b"IDAT"]), np.uint8).reshape(height, -1)
     assert not lines[:, 0].any()
     return lines[:, 1:].reshape(height, width, 4)

@@ -23,7 +23,7 @@ from sklearn.datasets import load_digits
 
 import bitfold as bf
 from bitfold.hashers import LSH
-from bitfold.metrics import closest_neighbours, mean_average_precision
+from bitfold.metrics import closest_neighbors, mean_average_precision
 
 Bitfold = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -194,7 +194,7 @@ def test_evaluate(warm: Bitfold, files: Path) -> None:
     assert "F1, radius 2" in shown
 
 
-def test_unlabelled_rows_are_searched_but_not_asked(
+def test_unlabeled_rows_are_searched_but_not_asked(
     warm: Bitfold, files: Path, tmp_path: Path
 ) -> None:
     known = np.random.default_rng(1).random(len(X)) < 0.5
@@ -217,7 +217,7 @@ def test_evaluate_by_the_closest_rows(warm: Bitfold, files: Path, tmp_path: Path
     codes = bf.load(files / "m.bitfold").encode(X)
     order = np.random.default_rng(0).permutation(len(X))
     asked, kept = np.sort(order[:300]), np.sort(order[300:])
-    near = bf.metrics.Relevance.neighbours(closest_neighbours(X[kept], X[asked]))
+    near = bf.metrics.Relevance.neighbors(closest_neighbors(X[kept], X[asked]))
     assert about["map"] == pytest.approx(mean_average_precision(codes[asked], codes[kept], near))
     assert about["answers"] == "the 30 closest items"
     for name, rows in (("q.npy", asked), ("x.npy", kept)):
@@ -231,7 +231,7 @@ def test_evaluate_by_the_closest_rows(warm: Bitfold, files: Path, tmp_path: Path
 def test_info(warm: Bitfold, files: Path, tmp_path: Path) -> None:
     model = told(warm("info", str(files / "m.bitfold"), "--json"))
     assert (model["kind"], model["bits"], model["features"]) == ("model, LSH", 60, 64)
-    assert model["settings"] == {"centre": True, "n_bits": 60, "random_state": 0}
+    assert model["settings"] == {"center": True, "n_bits": 60, "random_state": 0}
     assert model["bytes"] == (files / "m.bitfold").stat().st_size
     index = told(warm("info", str(files / "my.index"), "--json"))
     assert (index["kind"], index["codes"], index["bits"]) == ("index", len(X), 64)
@@ -348,8 +348,8 @@ def test_a_result_never_replaces_what_it_is_made_of(
         refused(warm("fit", str(vectors), "--method", "lsh", "--out", str(out)), sentence)
         refused(warm("encode", str(model), str(vectors), "--out", str(out)), sentence)
     refused(warm("encode", str(model), str(vectors), "--out", str(model)), sentence)
-    labelled = ["fit", str(vectors), "--labels", f"{archive}:labels", "--out", str(archive)]
-    refused(warm(*labelled), sentence)
+    labeled = ["fit", str(vectors), "--labels", f"{archive}:labels", "--out", str(archive)]
+    refused(warm(*labeled), sentence)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 

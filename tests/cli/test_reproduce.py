@@ -74,20 +74,20 @@ def records(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_the_list_has_every_artefact_and_its_time(reproduce: Run) -> None:
-    from reproduction.artefacts import ARTEFACTS
+def test_the_list_has_every_artifact_and_its_time(reproduce: Run) -> None:
+    from reproduction.artifacts import ARTIFACTS
 
     done = reproduce("--list")
     assert (done.returncode, done.stderr) == (0, "")
     rows = {line.split("│")[1].strip(): line for line in done.stdout.splitlines() if "│" in line}
-    assert list(rows) == [*ARTEFACTS, "all"]
+    assert list(rows) == [*ARTIFACTS, "all"]
     for row in rows.values():
         assert row.split("│")[-2].strip().split()[1] in ("s", "min", "h")
     assert _runs(rows["all"]) > _runs(rows["fig-mnist"]) == 540
     fewer = reproduce("--list", "--repeats", "3").stdout
     assert _runs(next(line for line in fewer.splitlines() if "fig-mnist" in line)) == 162
     told = {each["name"]: each for each in json.loads(reproduce("--list", "--json").stdout)}
-    assert list(told) == [*ARTEFACTS, "all"]
+    assert list(told) == [*ARTIFACTS, "all"]
     assert told["fig-mnist"]["runs"] == 540
     assert told["all"]["seconds"] > told["fig-mnist"]["seconds"] > 0
 
@@ -96,7 +96,7 @@ def _runs(row: str) -> int:
     return int(row.split("│")[4].replace(",", ""))
 
 
-def test_one_artefact_is_run_drawn_and_resumed(reproduce: Run, tmp_path: Path) -> None:
+def test_one_artifact_is_run_drawn_and_resumed(reproduce: Run, tmp_path: Path) -> None:
     first = reproduce("fig-query-digits", "--quick")
     assert (first.returncode, first.stderr) == (0, ""), first.stderr
     folder = tmp_path / "report"
@@ -133,7 +133,7 @@ def test_repeats_and_queries_are_in_the_records_and_the_report(
     page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
     assert "1 run, 1 repeat, the whole database" in page
     assert "<code>bitfold reproduce fig-2d --repeats 2 --queries 50</code>" in page
-    # A small version of another artefact joins the page, and takes nothing from it.
+    # A small version of another artifact joins the page, and takes nothing from it.
     assert reproduce("fig-query-digits", "--quick").returncode == 0
     page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
     assert page.count("<section") == 2
@@ -184,7 +184,7 @@ def test_bars_on_a_terminal_and_none_in_a_pipe(
 
 def test_what_cannot_be_done_is_told_in_a_sentence(reproduce: Run, tmp_path: Path) -> None:
     for arguments, says, code in (
-        (["fig-nothing"], "artefacts must be among all, fig-query-digits, ", 2),
+        (["fig-nothing"], "artifacts must be among all, fig-query-digits, ", 2),
         (["fig-mnist", "--repeats", "0"], "Invalid value for '--repeats': ", 2),
         (["fig-mnist", "--queries", "none"], "Invalid value for '--queries': ", 2),
         (["fig-cifar", "--quick"], "the data set cifar10 needs cifar10/cifar-10-binary.tar.gz", 1),

@@ -292,8 +292,8 @@ def a_code_does_not_depend_on_the_memory_layout(hasher: Hasher) -> None:
     expected = ours.embed(rows)
     wide = np.zeros((2 * len(rows), 3 * rows.shape[1]), rows.dtype)
     wide[::2, ::3] = rows
-    backwards = np.ascontiguousarray(rows[::-1, ::-1])
-    for same in (np.asfortranarray(rows), wide[::2, ::3], backwards[::-1, ::-1], rows.copy()):
+    backward = np.ascontiguousarray(rows[::-1, ::-1])
+    for same in (np.asfortranarray(rows), wide[::2, ::3], backward[::-1, ::-1], rows.copy()):
         same.setflags(write=False)
         np.testing.assert_array_equal(ours.embed(same), expected)
 
@@ -343,7 +343,7 @@ def an_offset_does_not_matter(hasher: Hasher) -> None:
     far = X + 1e6
     ours = clone(hasher).fit(far, y)
     _valid_codes(ours, far)
-    # Not bit for bit: the centre is rounded elsewhere, and descents are chaotic.
+    # Not bit for bit: the center is rounded elsewhere, and descents are chaotic.
     assert map_scorer(ours, far, y) > 0.8 * map_scorer(fitted(hasher), X, y)
 
 
@@ -563,7 +563,7 @@ def a_mapped_hasher_leaves_its_arrays_in_the_file(hasher: Hasher) -> None:
         mapped = bitfold.load(path, mmap=True)
         assert all(isinstance(getattr(mapped, name), np.memmap) for name in mapped._layout)
         assert not any(getattr(mapped, name).flags.writeable for name in mapped._layout)
-        assert bitfold.load(path).centre_.flags.writeable
+        assert bitfold.load(path).center_.flags.writeable
         again = pickle.loads(pickle.dumps(mapped))
     assert again.encode(data().queries) == fitted(hasher).encode(data().queries)
 
@@ -576,7 +576,7 @@ def copies_and_pickles_work_and_share_nothing(hasher: Hasher) -> None:
         assert_same_state(again, ours)
         assert again.encode(queries) == codes
     again = copy.deepcopy(ours)
-    again.centre_ += 1
+    again.center_ += 1
     assert ours.encode(queries) == codes
 
 

@@ -25,39 +25,39 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def write(path: Path, distance: str, base: Any, queries: Any, kind: str = "dense") -> Any:
-    """Write a file; return the true neighbours in it."""
+    """Write a file; return the true neighbors in it."""
     sides = [np.asarray(side, np.float64) for side in (base, queries)]
     if distance == "angular":
         sides = [side / np.linalg.norm(side, axis=1, keepdims=True) for side in sides]
-    neighbours = metrics.closest_neighbours(*sides, k=10)
+    neighbors = metrics.closest_neighbors(*sides, k=10)
     with h5py.File(path, "w") as file:
         file.attrs["distance"], file.attrs["type"] = distance, kind
         file.attrs["point_type"] = "bit" if distance == "hamming" else "float"
-        file["train"], file["test"], file["neighbors"] = base, queries, neighbours
+        file["train"], file["test"], file["neighbors"] = base, queries, neighbors
         file["distances"] = np.zeros((len(queries), 10), np.float32)
-    return neighbours
+    return neighbors
 
 
 def test_euclidean_sets_are_mapped(folder: Path) -> None:
-    neighbours = write(folder / "a-16-euclidean.hdf5", "euclidean", BASE, QUERIES)
+    neighbors = write(folder / "a-16-euclidean.hdf5", "euclidean", BASE, QUERIES)
     data = datasets.ann_benchmarks("a-16-euclidean", 4)
     assert data.name == "a-16-euclidean"
     assert isinstance(data.database, np.memmap)
     assert np.array_equal(data.database, BASE)
     assert np.array_equal(data.queries, QUERIES[:4])
-    assert data.neighbours is not None
-    assert np.array_equal(data.neighbours, neighbours[:4])
+    assert data.neighbors is not None
+    assert np.array_equal(data.neighbors, neighbors[:4])
     assert data.labels is None
 
 
 def test_angular_sets_are_scaled_so_that_l2_ranks_them(folder: Path) -> None:
     lengths = RNG.uniform(0.1, 50, (50, 1))
-    neighbours = write(folder / "a-angular.hdf5", "angular", BASE * lengths, QUERIES)
-    assert not np.array_equal(metrics.closest_neighbours(BASE * lengths, QUERIES, k=10), neighbours)
+    neighbors = write(folder / "a-angular.hdf5", "angular", BASE * lengths, QUERIES)
+    assert not np.array_equal(metrics.closest_neighbors(BASE * lengths, QUERIES, k=10), neighbors)
     data = datasets.ann_benchmarks("a-angular")
     assert np.allclose(np.linalg.norm(data.database, axis=1), 1, atol=1e-6)
-    found = metrics.closest_neighbours(data.database, data.queries, k=10)
-    assert np.array_equal(found, neighbours)
+    found = metrics.closest_neighbors(data.database, data.queries, k=10)
+    assert np.array_equal(found, neighbors)
     assert isinstance(data.database, np.memmap)
 
 
@@ -78,8 +78,8 @@ def test_hamming_sets_are_bits(folder: Path) -> None:
     assert codes.n_bits == 16
     assert np.array_equal(codes.unpack(), base)
     assert np.array_equal(data.queries, queries)
-    assert data.neighbours is not None
-    assert np.array_equal(data.closest(0.2), data.neighbours)
+    assert data.neighbors is not None
+    assert np.array_equal(data.closest(0.2), data.neighbors)
 
 
 def test_other_conventions_are_refused(folder: Path) -> None:

@@ -21,7 +21,7 @@ from PIL import Image
 from bitfold import datasets
 from bitfold.datasets import DamagedData, MissingData, _cifar_images
 from bitfold.datasets._opcodes import read_plain
-from bitfold.features import colour_gist, gist
+from bitfold.features import color_gist, gist
 
 # The function of the same name hides the module.
 cifar10 = importlib.import_module("bitfold.datasets.cifar10")
@@ -174,11 +174,11 @@ def test_pictures_and_vectors_are_in_one_order(binary: Path) -> None:
 
 def test_features_and_names(binary: Path) -> None:
     pictures = datasets.pictures("cifar10", 5).database
-    grey = [np.asarray(Image.fromarray(picture).convert("L")) for picture in pictures]
-    by_default, colour = datasets.cifar10(5), datasets.cifar10(5, features="gist960")
-    assert np.allclose(by_default.database, gist(np.array(grey)), atol=1e-5)
-    assert np.allclose(colour.database, colour_gist(pictures), atol=1e-5)
-    assert (by_default.name, colour.name) == ("CIFAR-10 gist512", "CIFAR-10 gist960")
+    gray = [np.asarray(Image.fromarray(picture).convert("L")) for picture in pictures]
+    by_default, color = datasets.cifar10(5), datasets.cifar10(5, features="gist960")
+    assert np.allclose(by_default.database, gist(np.array(gray)), atol=1e-5)
+    assert np.allclose(color.database, color_gist(pictures), atol=1e-5)
+    assert (by_default.name, color.name) == ("CIFAR-10 gist512", "CIFAR-10 gist960")
     with pytest.raises(ValueError, match="features of cifar10 must be one of 'gist512', 'gist960'"):
         datasets.cifar10(5, features="sift")
 
@@ -190,7 +190,7 @@ def test_descriptors_are_kept_until_pictures_or_algorithm_change(
 
     def counted(pictures: NDArray[np.uint8]) -> Any:
         computed.append(len(pictures))
-        return colour_gist(pictures)
+        return color_gist(pictures)
 
     monkeypatch.setitem(cifar10._DESCRIPTORS, "gist960", (counted, 960))
     first = datasets.cifar10(5, features="gist960").database
@@ -246,9 +246,9 @@ def test_patches_as_a_data_set(
         picture, view = views.picture[4 + row], views.view[4 + row]
         shown = PICTURES[[picture]]
         shown = cifar10.patches(shown, np.array([view - 1])) if view else shown
-        assert np.allclose(data.database[row], colour_gist(shown), atol=1e-5)
+        assert np.allclose(data.database[row], color_gist(shown), atol=1e-5)
         assert data.labels[row] == LABELS[picture]
-    monkeypatch.setattr(cifar10, "colour_gist", None)
+    monkeypatch.setattr(cifar10, "color_gist", None)
     assert np.array_equal(datasets.cifar10_patches(50, 4, 1).database, data.database)
     with pytest.raises(ValueError, match="n_rows of cifar10_patches must be at least 20, got 19"):
         datasets.cifar10_patches(19, 4)

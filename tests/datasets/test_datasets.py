@@ -44,7 +44,7 @@ def test_digits_are_split() -> None:
 def test_a_data_set_of_one_s_own() -> None:
     data = Dataset(X, Q, np.arange(60) % 3, np.arange(5) % 3)
     assert data.train is X
-    assert data.neighbours is None
+    assert data.neighbors is None
     assert repr(Dataset(X, Q, name="mine")) == "Dataset(mine: 60 x 4, 5 queries)"
     assert Dataset(X, Q, train=X[:9]).train.shape == (9, 4)
     with pytest.raises(AttributeError):
@@ -59,7 +59,7 @@ def test_a_data_set_of_one_s_own() -> None:
         ({"labels": [1], "query_labels": [1] * 5}, "labels .* one for each of 60 rows, got 1"),
         ({"labels": [1] * 60, "query_labels": [1]}, "query_labels .* one for each of 5 rows"),
         ({"labels": [1] * 60}, "labels of Dataset must be given for both sides or neither"),
-        ({"neighbours": np.zeros((4, 2), int)}, "neighbours .* one for each of 5 rows, got 4"),
+        ({"neighbors": np.zeros((4, 2), int)}, "neighbors .* one for each of 5 rows, got 4"),
     ],
 )
 def test_parts_that_do_not_fit_are_refused(wrong: dict[str, Any], sentence: str) -> None:
@@ -86,18 +86,18 @@ def test_relevance_is_else_by_the_closest() -> None:
 def test_the_closest_of_many_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_base, "_QUERIES", 2)
     expected = Dataset(X, Q).closest(0.1)
-    folder = tmp_path / "cache" / "neighbours"
+    folder = tmp_path / "cache" / "neighbors"
     assert not folder.exists()
     monkeypatch.setattr(_base, "_WORTH_KEEPING", 0)
     reports: list[tuple[str, int, int]] = []
     first = Dataset(X, Q).closest(0.1, progress=lambda *x: reports.append(x))
     assert np.array_equal(first, expected)
     assert isinstance(first, np.memmap)
-    assert reports == [("neighbours", done, 5) for done in (2, 4, 5)]
+    assert reports == [("neighbors", done, 5) for done in (2, 4, 5)]
     reports.clear()
     assert np.array_equal(Dataset(X, Q).closest(0.1, progress=lambda *x: reports.append(x)), first)
     assert reports == []
-    # Other vectors or another share are other neighbours.
+    # Other vectors or another share are other neighbors.
     changed = X.copy()
     changed[7, 2] ^= 255
     assert not np.array_equal(Dataset(changed, Q).closest(0.5), Dataset(X, Q).closest(0.5))
@@ -109,7 +109,7 @@ def test_damaged_files_of_the_cache_are_made_anew(
 ) -> None:
     monkeypatch.setattr(_base, "_WORTH_KEEPING", 0)
     expected = np.array(Dataset(X, Q).closest(0.1))
-    (kept,) = (tmp_path / "cache" / "neighbours").iterdir()
+    (kept,) = (tmp_path / "cache" / "neighbors").iterdir()
     for content in (b"", kept.read_bytes()[:-1]):
         kept.write_bytes(content)
         assert np.array_equal(Dataset(X, Q).closest(0.1), expected)

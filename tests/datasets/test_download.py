@@ -31,7 +31,7 @@ class Web(ThreadingHTTPServer):
 
     content = CONTENT
     tag = '"first"'
-    honours_range = True
+    honors_range = True
     breaks: list[int]
     """After how many bytes of its body each of the next answers breaks off."""
     seconds = 0.0
@@ -62,7 +62,7 @@ class Answer(BaseHTTPRequestHandler):
             self.send_error(404)
             return
         same = self.headers.get("If-Range") in (None, web.tag)
-        if wanted and web.honours_range and same:
+        if wanted and web.honors_range and same:
             begins = int(wanted.removeprefix("bytes=").removesuffix("-"))
         body = web.content[begins:]
         if not body:
@@ -146,7 +146,7 @@ def test_a_later_call_resumes(web: Web, tmp_path: Path) -> None:
 
 
 def test_a_server_that_ignores_ranges_starts_over(web: Web, tmp_path: Path) -> None:
-    web.honours_range = False
+    web.honors_range = False
     web.breaks = [HALF]
     fetch(Remote(web.place + "file", SHA256), tmp_path / "file", silent)
     assert web.asked == [None, f"bytes={HALF}-"]

@@ -14,7 +14,7 @@ from bitfold.datasets.manifold import Smooth
 
 
 @pytest.mark.parametrize("n_features", [10, 64])
-def test_neighbours_tell_the_classes_apart_and_nothing_linear_does(n_features: int) -> None:
+def test_neighbors_tell_the_classes_apart_and_nothing_linear_does(n_features: int) -> None:
     data = manifold(4000, n_features)
 
     def score(classifier: Any) -> float:

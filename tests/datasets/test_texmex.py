@@ -17,7 +17,7 @@ from bitfold.io.download import Remote
 
 RNG = np.random.default_rng(0)
 BASE, QUERIES = RNG.random((2, 40, 6)).astype("<f4")
-NEIGHBOURS = metrics.closest_neighbours(BASE, QUERIES, k=3)
+NEIGHBORS = metrics.closest_neighbors(BASE, QUERIES, k=3)
 
 
 def rows(matrix: NDArray[Any]) -> bytes:
@@ -29,7 +29,7 @@ def files(stem: str) -> dict[str, bytes]:
     return {
         f"{stem}_base.fvecs": rows(BASE),
         f"{stem}_query.fvecs": rows(QUERIES),
-        f"{stem}_groundtruth.ivecs": rows(NEIGHBOURS),
+        f"{stem}_groundtruth.ivecs": rows(NEIGHBORS),
     }
 
 
@@ -53,8 +53,8 @@ def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def demand_all(data: datasets.Dataset) -> None:
     assert np.array_equal(data.database, BASE)
     assert np.array_equal(data.queries, QUERIES)
-    assert data.neighbours is not None
-    assert np.array_equal(data.neighbours, NEIGHBOURS)
+    assert data.neighbors is not None
+    assert np.array_equal(data.neighbors, NEIGHBORS)
     assert isinstance(data.database, np.memmap)
     assert data.train is data.database
 

@@ -63,11 +63,11 @@ def kill_busy_worker(client: Client) -> Callable[[], threading.Thread]:
 def X() -> NDArray[np.float32]:  # noqa: N802
     """Six clusters of unequal spread, off the origin, in no order."""
     rng = np.random.default_rng(0)
-    centres = rng.standard_normal((6, 24)) * 4 + 3
+    centers = rng.standard_normal((6, 24)) * 4 + 3
     spread = np.linspace(0.3, 1.5, 6)
     label = rng.integers(6, size=6000)
     noise = rng.standard_normal((6000, 24)) * spread[label, None]
-    return (centres[label] + noise).astype(np.float32)
+    return (centers[label] + noise).astype(np.float32)
 
 
 @pytest.fixture(scope="session")

@@ -66,14 +66,14 @@ def test_fit_and_encode_give_what_they_give_in_memory(
     assert np.array_equal(codes.compute(), here.encode(X).packed)
 
 
-LABELLED = [
+LABELED = [
     CCAITQ(random_state=0),
     LDAHash(random_state=0),
     bf.SupervisedIMH(base=bf.KMeansBase(40), random_state=0),
 ]
 
 
-@pytest.mark.parametrize("hasher", LABELLED, ids=lambda hasher: type(hasher).__name__)
+@pytest.mark.parametrize("hasher", LABELED, ids=lambda hasher: type(hasher).__name__)
 def test_a_hasher_that_uses_labels_takes_them_in_memory_or_from_dask(
     hasher: Hasher, client: Client, X: FloatArray, remote: da.Array
 ) -> None:

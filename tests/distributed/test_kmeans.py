@@ -25,12 +25,12 @@ def rows_of(array: da.Array) -> DaskRows:
     return DaskRows.of(array.rechunk({1: -1}), "the test")
 
 
-def inertia(X: FloatArray, centres: FloatArray) -> float:
-    return float(faiss.knn(X, centres, 1)[0].sum(dtype=np.float64))
+def inertia(X: FloatArray, centers: FloatArray) -> float:
+    return float(faiss.knn(X, centers, 1)[0].sum(dtype=np.float64))
 
 
 @pytest.mark.parametrize("sample", [None, 4000])
-def test_the_centres_serve_as_well_as_those_of_faiss(
+def test_the_centers_serve_as_well_as_those_of_faiss(
     sample: int | None, client: Client, X: FloatArray, remote: da.Array
 ) -> None:
     rows = rows_of(remote)
@@ -40,8 +40,8 @@ def test_the_centres_serve_as_well_as_those_of_faiss(
     )
     assert chosen.shape == (50, 24)
     assert chosen.dtype == np.float32
-    peer = bf.KMeansBase(50, n_iter=10).choose(X - rows.centre, rng=0)
-    assert inertia(X - rows.centre, chosen) <= 1.01 * inertia(X - rows.centre, peer)
+    peer = bf.KMeansBase(50, n_iter=10).choose(X - rows.center, rng=0)
+    assert inertia(X - rows.center, chosen) <= 1.01 * inertia(X - rows.center, peer)
     assert [done for done, _ in steps] == list(range(1, 28))
     assert {total for _, total in steps} == {27}
 
@@ -64,7 +64,7 @@ def test_a_cluster_and_the_threads_of_this_process_agree(client: Client, remote:
 def test_few_rows_are_left_to_the_strategy_in_memory(client: Client, X: FloatArray) -> None:
     rows = rows_of(da.from_array(X[:640], chunks=(100, 24)))
     chosen = DaskKMeansBase(10).choose(rows, rng=3)
-    assert np.array_equal(chosen, bf.KMeansBase(10).choose(X[:640] - rows.centre, rng=3))
+    assert np.array_equal(chosen, bf.KMeansBase(10).choose(X[:640] - rows.center, rng=3))
 
 
 def test_rows_in_memory_are_left_to_the_strategy_in_memory(X: FloatArray) -> None:
@@ -76,7 +76,7 @@ def test_no_more_distinct_rows_than_points_are_the_base_set(client: Client) -> N
     few = np.random.default_rng(0).standard_normal((12, 5)).astype(np.float32)
     many = few[np.random.default_rng(1).integers(12, size=2000)]
     rows = rows_of(da.from_array(many, chunks=(300, 5)))
-    expected = np.unique(many - rows.centre, axis=0)
+    expected = np.unique(many - rows.center, axis=0)
     exact = DaskKMeansBase(12).choose(rows, rng=0)
     assert np.array_equal(np.unique(exact, axis=0), expected)
     with pytest.warns(UserWarning, match="20 base points were asked for, but there are only 12"):
@@ -89,15 +89,15 @@ def test_rows_that_a_sample_misses_are_found(client: Client) -> None:
     many = np.concatenate([np.zeros((20_000, 5), np.float32), rare])
     rows = rows_of(da.from_array(many, chunks=(3000, 5)))
     exact = DaskKMeansBase(31).choose(rows, rng=0)
-    assert np.array_equal(np.unique(exact, axis=0), np.unique(many - rows.centre, axis=0))
+    assert np.array_equal(np.unique(exact, axis=0), np.unique(many - rows.center, axis=0))
 
 
-def test_every_centre_serves_a_row(client: Client) -> None:
+def test_every_center_serves_a_row(client: Client) -> None:
     rng = np.random.default_rng(0)
     many = np.round(rng.standard_normal((3000, 2)), 1).astype(np.float32)  # a lot of repetition
     rows = rows_of(da.from_array(many, chunks=(500, 2)))
-    centres = DaskKMeansBase(40, n_iter=2).choose(rows, rng=0)
-    _, nearest = faiss.knn(many - rows.centre, centres, 1)
+    centers = DaskKMeansBase(40, n_iter=2).choose(rows, rng=0)
+    _, nearest = faiss.knn(many - rows.center, centers, 1)
     assert len(np.unique(nearest)) == 40
 
 
@@ -116,13 +116,13 @@ def test_sums_of_clusters() -> None:
     assert counts.tolist() == [2, 4, 0]
 
 
-def test_a_centre_without_rows_moves_to_the_worst_served() -> None:
+def test_a_center_without_rows_moves_to_the_worst_served() -> None:
     worst = Picked(np.array([-9.0, -9, -4]), np.array([[9], [9], [5]], np.float32))
     found = Sums(np.array([[6.0], [0], [0], [0]]), np.array([2.0, 0, 0, 0]), worst)
-    centres = np.array([[0], [1], [2], [3]], np.float32)
-    assert moved(centres, found).tolist() == [[3], [9], [5], [3]]
-    assert filled(centres, found).tolist() == [[0], [9], [5], [3]]
-    assert centres.tolist() == [[0], [1], [2], [3]]
+    centers = np.array([[0], [1], [2], [3]], np.float32)
+    assert moved(centers, found).tolist() == [[3], [9], [5], [3]]
+    assert filled(centers, found).tolist() == [[0], [9], [5], [3]]
+    assert centers.tolist() == [[0], [1], [2], [3]]
 
 
 @pytest.mark.parametrize(

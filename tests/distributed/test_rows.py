@@ -21,11 +21,11 @@ def rows(client: Client, remote: da.Array) -> DaskRows:
 
 @pytest.fixture(scope="module")
 def here(X: FloatArray) -> Rows:
-    return Rows.centred(X, "the test")
+    return Rows.centered(X, "the test")
 
 
 def test_the_mean_is_the_same(rows: DaskRows, here: Rows) -> None:
-    assert np.array_equal(rows.centre, here.centre)
+    assert np.array_equal(rows.center, here.center)
     assert len(rows) == 6000
     assert rows.n_features == 24
 

@@ -53,7 +53,7 @@ def test_a_column_of_a_parquet_file_and_an_empty_partition(
 def test_integers_in_the_first_row_do_not_cut_off_what_follows() -> None:
     v = column([[0, 0], [0.5, 1.5], [1, 2], [2.5, 0]])
     hasher = distributed.fit(ITQ(2, random_state=0), v)
-    assert np.allclose(hasher.centre_, [1, 0.875])
+    assert np.allclose(hasher.center_, [1, 0.875])
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_what_is_no_vector_is_named(values: list[Any], sentence: str) -> None:
     assert str(caught.value) == sentence
 
 
-def test_lists_that_dask_made_strings_of_are_recognised() -> None:
+def test_lists_that_dask_made_strings_of_are_recognized() -> None:
     frame = dd.from_pandas(pd.DataFrame({"v": ["[1.0, 2.0]", "[2.0, 3.0]"]}), npartitions=1)
     with pytest.raises(TypeError, match=r"^X\['v'\] of ITQ must hold vectors, got strings; "):
         distributed.fit(ITQ(1), frame["v"])
@@ -103,4 +103,4 @@ def test_a_frame_is_not_a_column(X: FloatArray) -> None:
     with pytest.raises(TypeError, match="must be a Dask array or a column of a Dask DataFrame"):
         distributed.fit(ITQ(20), frame)
     hasher = distributed.fit(ITQ(20, random_state=0), frame.to_dask_array())
-    assert np.array_equal(hasher.centre_, ITQ(20).fit(X).centre_)
+    assert np.array_equal(hasher.center_, ITQ(20).fit(X).center_)

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from pytest import MonkeyPatch
 
-from bitfold.embedding import SNE, TSNE, ElasticEmbedding, Embedding, Neighbours, affinity
+from bitfold.embedding import SNE, TSNE, ElasticEmbedding, Embedding, Neighbors, affinity
 from bitfold.embedding.affinity import counted_affinities, perplexity_affinities
 from bitfold.embedding.stochastic import how_counted
 
@@ -35,12 +35,12 @@ class Chain:
         far = np.abs(self.x[:, None] - self.base[:, 0])
         return np.argsort(far, axis=1, kind="stable")[:, : self.k].astype(np.int32)
 
-    def blocks(self, at_most: int | None = None) -> Iterator[Neighbours]:
+    def blocks(self, at_most: int | None = None) -> Iterator[Neighbors]:
         self.asked = at_most
         indices = self.indices()
         for start in range(0, len(indices), 100):
             part = indices[start : start + 100]
-            yield Neighbours(part, np.zeros(part.shape))
+            yield Neighbors(part, np.zeros(part.shape))
 
 
 def naive(indices: NDArray[np.int32], m: int, n_neighbors: int, power: float, steps: int) -> Reals:
@@ -63,8 +63,8 @@ def naive(indices: NDArray[np.int32], m: int, n_neighbors: int, power: float, st
         for c, j in best:
             P[i, j] += (-c) ** power / total
             P[j, i] += (-c) ** power / total
-    normalised: Reals = P / P.sum()
-    return normalised
+    normalized: Reals = P / P.sum()
+    return normalized
 
 
 @pytest.mark.parametrize(("n_neighbors", "power"), [(12, 2.0), (3, 1.0), (1, 1.5)])
@@ -106,7 +106,7 @@ def test_a_gap_in_the_data_is_a_gap_in_the_graph() -> None:
 
 def test_a_base_point_without_data_has_no_links() -> None:
     indices = np.tile(np.array([[0, 1]], np.int32), (50, 1))
-    P = counted_affinities([Neighbours(indices, np.zeros(indices.shape))], 3).toarray()
+    P = counted_affinities([Neighbors(indices, np.zeros(indices.shape))], 3).toarray()
     assert P[2].sum() == 0
     assert P[0, 1] == pytest.approx(0.5)
 

@@ -101,23 +101,23 @@ def test_of_points_in_one_place_a_sample_is_enough(method: str) -> None:
     assert np.isfinite(estimate(Y, sampled_repulsion.listed(Y), np.arange(512)).force).all()
 
 
-MINIMISERS: dict[str, Any] = {
+MINIMIZERS: dict[str, Any] = {
     "t-SNE": tsne.tsne,
     "SNE": sne.sne,
     "EE": partial(elastic.elastic_embedding, strength=1.0),
 }
 
 
-@pytest.mark.parametrize("method", MINIMISERS)
+@pytest.mark.parametrize("method", MINIMIZERS)
 def test_many_points_get_nearly_as_low_as_by_all_pairs(
     method: str, monkeypatch: MonkeyPatch
 ) -> None:
     base, _ = make_blobs(1200, 20, centers=60, random_state=0)
     P = perplexity_affinities(base.astype(np.float32), 5.0)
-    minimise, schedule = MINIMISERS[method], descent.Schedule(200)
-    exact = minimise(P, 16, np.random.default_rng(0), schedule)
+    minimize, schedule = MINIMIZERS[method], descent.Schedule(200)
+    exact = minimize(P, 16, np.random.default_rng(0), schedule)
     monkeypatch.setattr(sampled_repulsion, "MANY", 1000)
-    found = minimise(P, 16, np.random.default_rng(0), schedule)
+    found = minimize(P, 16, np.random.default_rng(0), schedule)
     assert not np.array_equal(found.Y, exact.Y)
     student = method == "t-SNE"
     constant = descent.negative_entropy(P) if student else 0.0
@@ -125,7 +125,7 @@ def test_many_points_get_nearly_as_low_as_by_all_pairs(
     cost = descent.descend(P, pull, found.Y, descent.Schedule(1)).cost
     assert cost < 1.03 * exact.cost
     assert found.cost == pytest.approx(cost, rel=0.05)
-    again = minimise(P, 16, np.random.default_rng(0), schedule)
+    again = minimize(P, 16, np.random.default_rng(0), schedule)
     np.testing.assert_array_equal(again.Y, found.Y)
 
 
@@ -161,7 +161,7 @@ def test_late_exaggeration_closes_ranks() -> None:
 @pytest.mark.parametrize(("m", "expected"), [(400, 1.0), (1000, 1.0), (64_000, 2.0)])
 def test_exaggeration_grows_with_the_base_set(m: int, expected: float) -> None:
     assert TSNE()._exaggeration(m, 49) == pytest.approx(expected)
-    # Where neighbours are known by distance or surely counted ranks stay open.
+    # Where neighbors are known by distance or surely counted ranks stay open.
     assert TSNE()._exaggeration(m, None) == TSNE()._exaggeration(m, 50) == 1
     with pytest.raises(ValueError, match="exaggeration of TSNE must be"):
         TSNE(exaggeration=0)._exaggeration(m, None)

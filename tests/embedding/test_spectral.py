@@ -15,7 +15,7 @@ from sklearn import datasets, decomposition, manifold
 from sklearn.base import clone
 
 from bitfold._linalg import graph, spectral
-from bitfold.embedding.base import Embedding, Neighbours
+from bitfold.embedding.base import Embedding, Neighbors
 from bitfold.embedding.diffusion import DiffusionMaps
 from bitfold.embedding.isomap import Isomap
 from bitfold.embedding.laplacian import LaplacianEigenmaps
@@ -37,11 +37,11 @@ class Hanging:
     def __len__(self) -> int:
         return len(self.sq_distances)
 
-    def blocks(self, at_most: int | None = None) -> Iterator[Neighbours]:
+    def blocks(self, at_most: int | None = None) -> Iterator[Neighbors]:
         indices = np.argsort(self.sq_distances, axis=1)[:, : self.k].astype(np.int32)
         near = np.take_along_axis(self.sq_distances, indices, axis=1).astype(np.float32)
         for start in range(0, len(near), 37):
-            yield Neighbours(indices[start : start + 37], near[start : start + 37])
+            yield Neighbors(indices[start : start + 37], near[start : start + 37])
 
     def dense(self) -> RealArray:
         """W_XB, n × m."""
@@ -140,7 +140,7 @@ def test_connected_graph_is_left_alone() -> None:
 
 def test_duplicates_stay_linked() -> None:
     base = np.repeat(cloud(6), 4, axis=0)
-    joined = graph.neighbour_graph(base, 2)
+    joined = graph.neighbor_graph(base, 2)
     assert csgraph.connected_components(joined)[0] == 1
     assert (graph.gaussian_graph(base, 2).diagonal() == 0).all()
 
@@ -149,7 +149,7 @@ def test_bandwidth_of_duplicates_is_of_the_scale_of_the_rest() -> None:
     base = np.repeat(cloud(6) + 100, 4, axis=0)
     assert graph.typical_distance(graph.nearest(base, 2)) == 1.0
     assert graph.typical_distance(graph.nearest(base, 5)) > 0.5
-    # Three copies fill the neighbourhood of most points, not of all.
+    # Three copies fill the neighborhood of most points, not of all.
     mixed = np.vstack([base, cloud(3, seed=1) + 100])
     assert 0.05 < graph.typical_distance(graph.nearest(mixed, 3)) < 10
 
@@ -198,7 +198,7 @@ def test_laplacian_eigenmaps_is_the_dense_computation() -> None:
     assert same_up_to_sign(embed(LaplacianEigenmaps(6), base, 10), vectors[:, 1:11])
 
 
-def test_laplacian_eigenmaps_is_scikit_learns_unnormalised() -> None:
+def test_laplacian_eigenmaps_is_scikit_learns_unnormalized() -> None:
     base = cloud()
     W = graph.gaussian_graph(base, 6).toarray()
     theirs = manifold.spectral_embedding(
@@ -235,7 +235,7 @@ def test_relaxed_laplacian_is_the_dense_computation() -> None:
     assert same_up_to_sign(Y.astype(float), vectors[:, 1:11])
 
 
-def test_relaxed_laplacian_minimises_the_papers_objective() -> None:
+def test_relaxed_laplacian_minimizes_the_papers_objective() -> None:
     base = cloud()
     data = hang(base)
     Y = embed(RelaxedLaplacian(n_neighbors=6), base, 3)
@@ -342,7 +342,7 @@ def test_diffusion_maps_keeps_the_sign_of_faded_coordinates() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS, ids=name)
-def test_embeddings_are_centred_finite_and_repeat(method: Embedding) -> None:
+def test_embeddings_are_centered_finite_and_repeat(method: Embedding) -> None:
     base = cloud()
     Y = method.embed(base, 4, data=hang(base))
     assert Y.shape == (60, 4)
@@ -423,7 +423,7 @@ def test_scale_does_not_matter(method: Embedding) -> None:
 
 
 @pytest.mark.parametrize("method", GRAPH_METHODS[:4], ids=name)
-def test_more_neighbours_than_points_means_all(method: Embedding) -> None:
+def test_more_neighbors_than_points_means_all(method: Embedding) -> None:
     base = cloud(20, 8)
     few, many = (clone(method).set_params(n_neighbors=k) for k in (19, 1000))
     np.testing.assert_array_equal(embed(few, base, 3), embed(many, base, 3))

@@ -72,11 +72,11 @@ def push_of_elastic(Y: FloatArray) -> descent.Push:
 
 
 Cost = Callable[[RealArray, RealArray], float]
-Minimise = Callable[..., descent.Descent]
+Minimize = Callable[..., descent.Descent]
 Repulsion = Callable[[FloatArray], descent.Push]
 
 SOLVERS = pytest.mark.parametrize(
-    ("minimise", "cost"),
+    ("minimize", "cost"),
     [(tsne, tsne_cost), (sne, sne_cost), (elastic, elastic_cost)],
     ids=["tsne", "sne", "elastic"],
 )
@@ -176,7 +176,7 @@ def test_far_out_points_keep_their_distances() -> None:
 
 
 @pytest.mark.parametrize("perplexity", [2.0, 5.0, 30.0])
-def test_affinities_are_scikit_learns_when_all_neighbours_count(perplexity: float) -> None:
+def test_affinities_are_scikit_learns_when_all_neighbors_count(perplexity: float) -> None:
     base = cloud(80)
     P = perplexity_affinities(base, perplexity, n_neighbors=79)
     condensed = _joint_probabilities(cdist(base, base, "sqeuclidean"), perplexity, 0)
@@ -184,7 +184,7 @@ def test_affinities_are_scikit_learns_when_all_neighbours_count(perplexity: floa
 
 
 @pytest.mark.parametrize("perplexity", [2.0, 5.0, 10.0])
-def test_far_neighbours_hardly_count(perplexity: float) -> None:
+def test_far_neighbors_hardly_count(perplexity: float) -> None:
     base = cloud(100)
     near = perplexity_affinities(base, perplexity)
     every = perplexity_affinities(base, perplexity, n_neighbors=99)
@@ -236,7 +236,7 @@ def test_perplexity_out_of_reach_is_said() -> None:
     with pytest.warns(UserWarning) as caught:
         P = perplexity_affinities(cloud(5), 5.0)
     assert [str(w.message) for w in caught] == [
-        "perplexity 5 is out of reach with 5 base points; all 4 neighbours of a point count alike."
+        "perplexity 5 is out of reach with 5 base points; all 4 neighbors of a point count alike."
     ]
     np.testing.assert_allclose(P.toarray()[off_diagonal(5)], 1 / 20)
 
@@ -247,12 +247,12 @@ def test_perplexity_out_of_reach_is_said() -> None:
 @SOLVERS
 @pytest.mark.parametrize("n_components", [2, 16, 64, 128])
 def test_the_cost_falls_and_is_that_of_the_result(
-    minimise: Minimise, cost: Cost, n_components: int
+    minimize: Minimize, cost: Cost, n_components: int
 ) -> None:
     P = perplexity_affinities(cloud(60), 5.0)
     start = descent.random_start(60, n_components, np.random.default_rng(0)).astype(np.float64)
     before = cost(P.toarray(), start)
-    found = minimise(P, n_components, np.random.default_rng(0), descent.Schedule(200))
+    found = minimize(P, n_components, np.random.default_rng(0), descent.Schedule(200))
     assert found.Y.shape == (60, n_components)
     after = cost(P.toarray(), found.Y.astype(np.float64))
     assert found.cost == pytest.approx(after, rel=1e-4)
@@ -263,12 +263,12 @@ def test_the_cost_falls_and_is_that_of_the_result(
 @pytest.mark.parametrize("n_iter", [1, 2, 5, 6, 49, 50, 51, 300])
 @pytest.mark.parametrize("learning_rate", [None, 1e3, 1e6])
 def test_no_learning_rate_makes_it_worse(
-    minimise: Minimise, cost: Cost, n_iter: int, learning_rate: float | None
+    minimize: Minimize, cost: Cost, n_iter: int, learning_rate: float | None
 ) -> None:
     P = perplexity_affinities(cloud(40), 5.0)
     start = descent.random_start(40, 16, np.random.default_rng(0)).astype(np.float64)
     schedule = descent.Schedule(n_iter, learning_rate)
-    found = minimise(P, 16, np.random.default_rng(0), schedule)
+    found = minimize(P, 16, np.random.default_rng(0), schedule)
     assert np.isfinite(found.Y).all()
     assert found.n_iter <= n_iter
     after = cost(P.toarray(), found.Y.astype(np.float64))
@@ -276,10 +276,10 @@ def test_no_learning_rate_makes_it_worse(
 
 
 @SOLVERS
-def test_not_even_an_absurd_one_overflows(minimise: Minimise, cost: Cost) -> None:
+def test_not_even_an_absurd_one_overflows(minimize: Minimize, cost: Cost) -> None:
     P = perplexity_affinities(cloud(40), 5.0)
     for n_iter in (1, 5, 300):
-        found = minimise(P, 16, np.random.default_rng(0), descent.Schedule(n_iter, 1e30))
+        found = minimize(P, 16, np.random.default_rng(0), descent.Schedule(n_iter, 1e30))
         assert np.isfinite(found.Y).all()
         assert np.isfinite(found.cost)
 

@@ -20,7 +20,7 @@ from tests.explorer.conftest import COMMAND, N_ITEMS, Server
 import bitfold as bf
 from bitfold.explorer.guard import HEADERS
 from bitfold.explorer.queries import MOST_BYTES
-from bitfold.metrics import closest_neighbours
+from bitfold.metrics import closest_neighbors
 
 
 def ask(client: httpx.Client, path: str, **parameters: Any) -> Any:
@@ -80,7 +80,7 @@ def test_search_is_the_index_s_without_the_query(
 
 def test_exact_is_the_nearest_by_length(client: httpx.Client, digits: Path) -> None:
     X = np.load(digits / "vectors.npy")
-    wanted = closest_neighbours(X, X[[17]], k=11)[0]
+    wanted = closest_neighbors(X, X[[17]], k=11)[0]
     hits = ask(client, "exact", query="item:17")["hits"]
     assert [int(hit["id"]) for hit in hits] == [i for i in wanted.tolist() if i != 17]
     lengths = np.linalg.norm(X[wanted[1:]] - X[17], axis=1)
@@ -110,9 +110,9 @@ def test_the_map_has_base_set_and_sample(client: httpx.Client, digits: Path) -> 
     assert len(drawn["ids"]) == len(set(drawn["ids"])) == len(drawn["x"]) == 400
     assert len(drawn["base"]["x"]) == 60
     assert drawn["labels"] == labels[np.array(drawn["ids"], int)].tolist()
-    # Neighbours on the map are of one kind mostly, or it would be no map.
+    # Neighbors on the map are of one kind mostly, or it would be no map.
     points = np.stack([drawn["x"], drawn["y"]], axis=1)
-    near = closest_neighbours(points, points, k=6)[:, 1:]
+    near = closest_neighbors(points, points, k=6)[:, 1:]
     kinds = np.array(drawn["labels"])
     assert np.mean(kinds[near] == kinds[:, None]) > 0.75
 

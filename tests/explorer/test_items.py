@@ -12,7 +12,7 @@ import pytest
 from bitfold.explorer.items import Labels, gather, read_lines
 
 
-def test_unlabelled_rows_have_no_class() -> None:
+def test_unlabeled_rows_have_no_class() -> None:
     labels = Labels.of(np.array([5, -1, 7, 5]))
     assert labels.names == ["5", "7"]
     assert labels.numbers.tolist() == [0, -1, 1, 0]

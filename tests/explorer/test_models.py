@@ -159,7 +159,7 @@ def test_a_bad_model_is_seen_at_a_glance(tmp_path: Path) -> None:
     assert "bad" in levels(crowded, tmp_path).values()
 
 
-def test_labels_tell_whether_neighbours_are_alike(tmp_path: Path) -> None:
+def test_labels_tell_whether_neighbors_are_alike(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     bits = rng.integers(0, 2, (1000, 12), np.uint8)
     by_chance = levels(bits, tmp_path, rng.integers(0, 5, 1000))
@@ -207,8 +207,8 @@ def test_of_many_points_some_are_placed_and_carry_the_rest(monkeypatch: pytest.M
     monkeypatch.setattr(plane_map, "ANCHORS", 45)
     positions = plane_map._embedded(points, lambda done, total: None)
     assert placed == [45]
-    centres = np.stack([positions[group == i].mean(axis=0) for i in range(3)])
-    nearest = np.linalg.norm(positions[:, None] - centres, axis=2).argmin(axis=1)
+    centers = np.stack([positions[group == i].mean(axis=0) for i in range(3)])
+    nearest = np.linalg.norm(positions[:, None] - centers, axis=2).argmin(axis=1)
     assert (nearest == group).all()
 
 
@@ -227,6 +227,6 @@ def test_items_stand_near_the_base_points_that_carry_them(tmp_path: Path) -> Non
         assert len(drawn.base) == 40
         truth = hasher.base_points_.mean(axis=1) > 15
         assert np.mean(drawn.base_labels == truth) == 1
-        centres = [drawn.points[drawn.ids // 200 == side].mean(axis=0) for side in (0, 1)]
-        nearer = np.linalg.norm(drawn.points[:, None] - np.array(centres), axis=2).argmin(axis=1)
+        centers = [drawn.points[drawn.ids // 200 == side].mean(axis=0) for side in (0, 1)]
+        nearer = np.linalg.norm(drawn.points[:, None] - np.array(centers), axis=2).argmin(axis=1)
         assert np.mean(nearer == drawn.ids // 200) > 0.95

@@ -25,7 +25,7 @@ def photos(*shape: int) -> Pixels:
     return np.repeat(np.repeat(coarse, shape[0] // 8, 1), shape[1] // 8, 2)
 
 
-def grey(pixels: Pixels) -> Pixels:
+def gray(pixels: Pixels) -> Pixels:
     return np.stack([np.asarray(Image.fromarray(each).convert("L")) for each in pixels])
 
 
@@ -43,7 +43,7 @@ WAYS: dict[str, tuple[Pixels, Callable[[Pixels], NDArray[Any]]]] = {
     "pixels": (photos(8, 16), lambda pixels: pixels.reshape(N, -1)),
     "pixels / 255": (photos(8, 8, 3), lambda pixels: pixels.reshape(N, -1) / 255),
     "pixels × 16 / 255": (photos(8, 8), lambda pixels: pixels.reshape(N, -1) * (16 / 255)),
-    "GIST": (photos(16, 16, 3), lambda pixels: gist(grey(pixels))),
+    "GIST": (photos(16, 16, 3), lambda pixels: gist(gray(pixels))),
 }
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bitfold.features import colour_gist, gist
-from bitfold.features.gist import COLOUR, GREY, gabor_bank
+from bitfold.features import color_gist, gist
+from bitfold.features.gist import COLOR, GRAY, gabor_bank
 
 RNG = np.random.default_rng(0)
 
@@ -22,7 +22,7 @@ def stripes(period: float, degrees: float, side: int = 32) -> NDArray[Any]:
     return np.asarray(128 + 100 * np.sin(phase))
 
 
-def coloured(picture: NDArray[Any]) -> NDArray[Any]:
+def colored(picture: NDArray[Any]) -> NDArray[Any]:
     return np.repeat(picture[..., None], 3, axis=-1)
 
 
@@ -33,7 +33,7 @@ def energy(picture: NDArray[Any]) -> NDArray[Any]:
 
 def test_a_constant_picture_has_no_shape() -> None:
     assert np.abs(gist(np.full((2, 32, 32), 77))).max() < 1e-3
-    assert np.abs(colour_gist(np.full((2, 32, 32, 3), [0, 77, 255]))).max() < 1e-3
+    assert np.abs(color_gist(np.full((2, 32, 32, 3), [0, 77, 255]))).max() < 1e-3
 
 
 def test_contrast_hardly_matters() -> None:
@@ -42,7 +42,7 @@ def test_contrast_hardly_matters() -> None:
     strong, weak = energy(picture), energy(half)
     assert np.corrcoef(strong.ravel(), weak.ravel())[0, 1] > 0.99
     assert 0.5 < weak.sum() / strong.sum() < 1
-    strong, weak = (colour_gist(coloured(x)[None])[0] for x in (picture, half))
+    strong, weak = (color_gist(colored(x)[None])[0] for x in (picture, half))
     assert np.corrcoef(strong, weak)[0, 1] > 0.99
 
 
@@ -66,18 +66,18 @@ def test_place_is_told_apart() -> None:
     cells = gist(picture[None])[0].reshape(32, 16).sum(axis=0)
     assert cells.argmax() == 1
     # In GIST1M's layout block means go column by column.
-    cells = colour_gist(coloured(picture)[None])[0].reshape(60, 16).sum(axis=0)
+    cells = color_gist(colored(picture)[None])[0].reshape(60, 16).sum(axis=0)
     assert cells.argmax() == 4
 
 
 def test_channels_come_one_after_the_other() -> None:
     picture = np.full((1, 32, 32, 3), 128.0)
     picture[0, :, :, 1] = stripes(5, 30)
-    energies = colour_gist(picture)[0].reshape(3, 320).sum(axis=1)
+    energies = color_gist(picture)[0].reshape(3, 320).sum(axis=1)
     assert energies[1] > 100 * max(energies[0], energies[2])
 
 
-@pytest.mark.parametrize("orientations", [GREY, COLOUR])
+@pytest.mark.parametrize("orientations", [GRAY, COLOR])
 def test_filters_tile_the_spectrum(orientations: tuple[int, ...]) -> None:
     side = 64
     bank = np.array(gabor_bank(side, orientations))
@@ -87,11 +87,11 @@ def test_filters_tile_the_spectrum(orientations: tuple[int, ...]) -> None:
     covered = (bank + np.roll(bank[:, ::-1, ::-1], 1, axis=(1, 2))).sum(axis=0)
     band = (frequency > 0.06 * 1.85 ** (4 - len(orientations))) & (frequency < 0.35)
     assert covered[band].min() > 0.3
-    assert bank[:, 0, 0].max() < 0.05  # not the mean grey
+    assert bank[:, 0, 0].max() < 0.05  # not the mean gray
 
 
 def literally(picture: NDArray[Any]) -> NDArray[Any]:
-    """Colour GIST of one picture, step by step in double precision, as GIST1M's was computed."""
+    """Color GIST of one picture, step by step in double precision, as GIST1M's was computed."""
     side = len(picture)
     padded = np.pad(np.log(picture + 1.0), ((5, 5), (5, 5), (0, 0)), mode="symmetric")
     at = np.fft.fftfreq(side + 10, 1 / (side + 10))
@@ -112,8 +112,8 @@ def literally(picture: NDArray[Any]) -> NDArray[Any]:
             for j in range(n):
                 turned = angle + np.pi / n * j
                 turned -= 2 * np.pi * (turned > np.pi)
-                centre, narrow = 0.3 / 1.85**scale, 16 * n**2 / 32**2
-                ring = -10 * 0.35 * (radius / side / centre - 1) ** 2
+                center, narrow = 0.3 / 1.85**scale, 16 * n**2 / 32**2
+                ring = -10 * 0.35 * (radius / side / center - 1) ** 2
                 transfer = np.exp(ring - 2 * narrow * np.pi * turned**2)
                 response = np.abs(np.fft.ifft2(spectrum * transfer))
                 size = side // 4
@@ -125,13 +125,13 @@ def literally(picture: NDArray[Any]) -> NDArray[Any]:
 
 
 @pytest.mark.parametrize("side", [8, 24, 32])
-def test_colour_gist_is_what_it_says(side: int) -> None:
+def test_color_gist_is_what_it_says(side: int) -> None:
     pictures = RNG.integers(0, 256, (2, side, side, 3)).astype(np.uint8)
     expected = np.array([literally(picture) for picture in pictures])
-    assert np.allclose(colour_gist(pictures), expected, rtol=1e-3, atol=1e-5)
+    assert np.allclose(color_gist(pictures), expected, rtol=1e-3, atol=1e-5)
 
 
-@pytest.mark.parametrize(("describe", "channels"), [(gist, ()), (colour_gist, (3,))])
+@pytest.mark.parametrize(("describe", "channels"), [(gist, ()), (color_gist, (3,))])
 def test_one_by_one_equals_all_at_once(
     describe: Callable[[NDArray[Any]], NDArray[Any]], channels: tuple[int, ...]
 ) -> None:
@@ -144,14 +144,14 @@ def test_one_by_one_equals_all_at_once(
 
 @pytest.mark.parametrize("shape", [(32, 32), (2, 32, 28), (2, 30, 30), (1, 32, 32, 3), (1, 4, 4)])
 def test_other_shapes_are_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match="images of gist must be grey pictures"):
+    with pytest.raises(ValueError, match="images of gist must be gray pictures"):
         gist(np.zeros(shape))
 
 
 @pytest.mark.parametrize("shape", [(2, 32, 32), (2, 32, 28, 3), (1, 32, 32, 1)])
-def test_other_colour_shapes_are_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match="images of colour_gist must be colour pictures"):
-        colour_gist(np.zeros(shape))
+def test_other_color_shapes_are_refused(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="images of color_gist must be color pictures"):
+        color_gist(np.zeros(shape))
 
 
 @pytest.mark.parametrize("value", [-1.0, np.nan, np.inf])

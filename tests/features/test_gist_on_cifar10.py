@@ -27,7 +27,7 @@ def test_cifar10(
     start = time.perf_counter()
     data = datasets.cifar10(features=features)
     seconds = time.perf_counter() - start
-    near = data.labels[metrics.closest_neighbours(data.database, data.queries, k=10)]
+    near = data.labels[metrics.closest_neighbors(data.database, data.queries, k=10)]
     votes = [np.bincount(row, minlength=10).argmax() for row in near]
     accuracy = float(np.mean(votes == data.query_labels))
     mean_precision = l2_map(data)

@@ -156,8 +156,8 @@ def test_the_error_falls_with_every_sweep() -> None:
 def test_hamming_distances_follow_the_data_s() -> None:
     X = load_digits().data
     new = X[1200:1500]
-    centre = X[:1200].mean(axis=0)
-    d = distances(unit_rows(new - centre).astype(np.float64))
+    center = X[:1200].mean(axis=0)
+    d = distances(unit_rows(new - center).astype(np.float64))
     off = []
     for n_iter in (0, 3):
         ours = BRE(32, n_samples=300, n_iter=n_iter, random_state=0).fit(X[:1200])

@@ -14,7 +14,7 @@ from sklearn.datasets import load_digits
 
 from bitfold._linalg.scatter import Scatter, scatter, whitening
 from bitfold.hashers import CCAITQ, ITQ
-from bitfold.hashers._labels import labelled
+from bitfold.hashers._labels import labeled
 from bitfold.hashers.ccaitq import cca, scaled_directions
 from bitfold.io.rows import Rows
 from bitfold.metrics import map_scorer
@@ -24,7 +24,7 @@ X, Y = load_digits(return_X_y=True)
 
 
 def measured(X: NDArray[Any], y: NDArray[Any]) -> Scatter:
-    return scatter(Rows.centred(X, "test"), labelled(y, len(X), "test"))
+    return scatter(Rows.centered(X, "test"), labeled(y, len(X), "test"))
 
 
 class Oracle(NamedTuple):
@@ -34,22 +34,22 @@ class Oracle(NamedTuple):
     correlations: NDArray[np.float64]
 
 
-def authors(X: NDArray[Any], y: NDArray[Any], regularisation: float, n: int) -> Oracle:
+def authors(X: NDArray[Any], y: NDArray[Any], regularization: float, n: int) -> Oracle:
     """Solve Cxy (Cyy + ρI)⁻¹ Cyx w = r² (Cxx + ρI) w, with one ρ for each side."""
     indicators = (y[:, None] == np.unique(y)).astype(float)
     C = np.cov(np.hstack([X, indicators]).T, bias=True)
     d = X.shape[1]
     Cxx, Cxy, Cyy = C[:d, :d], C[:d, d:], C[d:, d:]
-    Cxx = Cxx + regularisation * np.trace(Cxx) / len(Cxx) * np.eye(len(Cxx))
-    Cyy = Cyy + regularisation * np.trace(Cyy) / len(Cyy) * np.eye(len(Cyy))
+    Cxx = Cxx + regularization * np.trace(Cxx) / len(Cxx) * np.eye(len(Cxx))
+    Cyy = Cyy + regularization * np.trace(Cyy) / len(Cyy) * np.eye(len(Cyy))
     values, vectors = eigh(Cxy @ np.linalg.solve(Cyy, Cxy.T), Cxx)
     return Oracle(vectors[:, ::-1][:, :n], np.sqrt(np.maximum(values[::-1][:n], 0)))
 
 
-@pytest.mark.parametrize("regularisation", [1e-4, 0.1])
-def test_directions_and_correlations_are_those_of_the_papers_problem(regularisation: float) -> None:
-    found = cca(measured(X, Y), regularisation)
-    oracle = authors(X, Y, regularisation, 9)
+@pytest.mark.parametrize("regularization", [1e-4, 0.1])
+def test_directions_and_correlations_are_those_of_the_papers_problem(regularization: float) -> None:
+    found = cca(measured(X, Y), regularization)
+    oracle = authors(X, Y, regularization, 9)
     assert (np.diff(found.correlations) <= 0).all()
     np.testing.assert_allclose(found.correlations[:9], oracle.correlations, rtol=1e-4)
     turned = np.sign((found.directions[:9] * oracle.directions.T).sum(axis=1))
@@ -111,7 +111,7 @@ def test_the_rotation_is_the_learned_one() -> None:
     assert losses[0] - loss > 0.8 * (losses[0] - losses[-1])
 
 
-def test_unlabelled_rows_are_left_out() -> None:
+def test_unlabeled_rows_are_left_out() -> None:
     strangers = np.random.default_rng(0).normal(100, 50, (300, 64))
     order = np.random.default_rng(1).permutation(len(X) + 300)
     mixed = np.concatenate([X, strangers])[order]
@@ -138,7 +138,7 @@ def test_the_unit_of_length_does_not_matter(scale: float) -> None:
 
 
 def many() -> tuple[NDArray[Any], NDArray[Any]]:
-    """Rows for several blocks, some of them unlabelled and all far from the origin."""
+    """Rows for several blocks, some of them unlabeled and all far from the origin."""
     rows = np.concatenate([X + shift for shift in (1000.0, 1000.3, 1000.7)])
     return rows, np.where(np.arange(len(rows)) % 7 == 3, -1, np.tile(Y, 3))
 
@@ -146,15 +146,15 @@ def many() -> tuple[NDArray[Any], NDArray[Any]]:
 def test_scatter_is_what_it_says() -> None:
     rows, y = many()
     found, clean = measured(rows, y), y != -1
-    centre = Rows.centred(rows, "test").centre.astype(np.float64)
+    center = Rows.centered(rows, "test").center.astype(np.float64)
     means = np.stack([rows[y == label].mean(axis=0) for label in range(10)])
     within = sum(
         np.mean(y[clean] == label) * np.cov(rows[y == label].T, bias=True) for label in range(10)
     )
     np.testing.assert_array_equal(found.sizes, [np.sum(y == label) for label in range(10)])
     np.testing.assert_allclose(found.shares, found.sizes / clean.sum())
-    np.testing.assert_allclose(found.means + centre, means, atol=1e-3)
-    np.testing.assert_allclose(found.mean + centre, rows[clean].mean(axis=0), atol=1e-3)
+    np.testing.assert_allclose(found.means + center, means, atol=1e-3)
+    np.testing.assert_allclose(found.mean + center, rows[clean].mean(axis=0), atol=1e-3)
     np.testing.assert_allclose(found.covariance, np.cov(rows[clean].T, bias=True), atol=1e-3)
     np.testing.assert_allclose(found.within, within, atol=1e-3)
 
@@ -173,8 +173,8 @@ def test_whitening_whitens_even_what_is_flat() -> None:
     [
         ({"n_bits": 65}, "n_bits of CCAITQ must be at most n_features=64, got 65."),
         (
-            {"regularisation": 0},
-            "regularisation of CCAITQ must be a finite number above 0, got 0.",
+            {"regularization": 0},
+            "regularization of CCAITQ must be a finite number above 0, got 0.",
         ),
         ({"n_iter": -1}, "n_iter of CCAITQ must be at least 0, got -1."),
     ],

@@ -349,7 +349,7 @@ def without_base_points(stored: Stored) -> None:
 
 def without_features(stored: Stored) -> None:
     stored.meta["learned"]["n_features_in_"] = 0
-    stored.arrays["centre_"] = stored.arrays["centre_"][:0]
+    stored.arrays["center_"] = stored.arrays["center_"][:0]
     stored.arrays["base_set_"] = stored.arrays["base_set_"][:, :0]
 
 
@@ -367,7 +367,7 @@ def spoilt_by(value: float) -> Callable[[Array], Array]:
     return spoil
 
 
-ARRAYS = ("centre_", "base_set_", "base_embedding_", "bit_embedding_")
+ARRAYS = ("center_", "base_set_", "base_embedding_", "bit_embedding_")
 RESHAPES: dict[str, Callable[[Array], Array]] = {
     "a row less": lambda array: array[:-1],
     "a row more": lambda array: np.concatenate([array, array[:1]]),
@@ -383,7 +383,7 @@ RESHAPES: dict[str, Callable[[Array], Array]] = {
     "NaN": spoilt_by(np.nan),
     "infinite": spoilt_by(-np.inf),
 }
-NO_CHANGE = {("centre_", "flat"), ("centre_", "transposed")}
+NO_CHANGE = {("center_", "flat"), ("center_", "transposed")}
 
 NUMBERS = "is damaged: its numbers are not those of the hasher it names."
 NAMES = "is damaged: its feature names are not one for each feature."

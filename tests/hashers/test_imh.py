@@ -143,9 +143,9 @@ def test_the_embedding_does_not_move_the_base_set() -> None:
         np.testing.assert_array_equal(small(embedding=embedding).fit(X).base_set_, expected)
     for other in ({"rotation": None}, {"k": 2}, {"n_bits": 3}, {"bandwidth": 1.0}):
         np.testing.assert_array_equal(small(**other).fit(X).base_set_, expected)
-    labelled = small_supervised().fit(X, y).base_set_
+    labeled = small_supervised().fit(X, y).base_set_
     other_embedding = small_supervised(embedding=e.LLE(), n_components=9).fit(X, y).base_set_
-    np.testing.assert_array_equal(other_embedding, labelled)
+    np.testing.assert_array_equal(other_embedding, labeled)
 
 
 def test_the_seed_moves_the_base_set() -> None:
@@ -162,23 +162,23 @@ def test_base_points_are_in_the_coordinates_of_the_data() -> None:
     np.testing.assert_allclose(pairwise_distances(points, X).min(axis=1), 0, atol=1e-3)
 
 
-def test_unlabelled_rows_are_no_base_points() -> None:
+def test_unlabeled_rows_are_no_base_points() -> None:
     X, y = few()
     X, y = X.copy(), y.copy()
     y[::2] = -1
     X[::2] += 500
     hasher = small_supervised().fit(X, y)
     assert hasher.base_points_.max() < 400
-    # Only the classes of labelled rows count.
+    # Only the classes of labeled rows count.
     with pytest.raises(ValueError, match="classes - 1 = 1, got 2"):
         small_supervised(n_bits=2).fit(X, np.where(y < 2, y, -1))
 
 
-def test_unlabelled_rows_change_nothing_but_bandwidth_and_rotation() -> None:
+def test_unlabeled_rows_change_nothing_but_bandwidth_and_rotation() -> None:
     X, y = few()
-    labelled = np.arange(len(X)) % 2 == 1
-    partial = small_supervised(base=RandomBase(60)).fit(X, np.where(labelled, y, -1))
-    alone = small_supervised(base=RandomBase(60)).fit(X[labelled], y[labelled])
+    labeled = np.arange(len(X)) % 2 == 1
+    partial = small_supervised(base=RandomBase(60)).fit(X, np.where(labeled, y, -1))
+    alone = small_supervised(base=RandomBase(60)).fit(X[labeled], y[labeled])
     np.testing.assert_allclose(partial.base_points_, alone.base_points_, atol=1e-4)
     np.testing.assert_allclose(
         pairwise_distances(partial.base_embedding_),
@@ -218,7 +218,7 @@ def test_k_and_bandwidth_are_those_of_the_weights(k: int, bandwidth: float) -> N
     np.testing.assert_allclose(hasher.embed(X), exact, rtol=1e-3, atol=1e-2)
 
 
-def test_without_rotation_bits_are_signs_of_the_centred_embedding() -> None:
+def test_without_rotation_bits_are_signs_of_the_centered_embedding() -> None:
     X, _ = few()
     hasher = small(rotation=None).fit(X)
     scale = np.abs(hasher.base_embedding_).mean()
@@ -230,7 +230,7 @@ def test_without_rotation_bits_are_signs_of_the_centred_embedding() -> None:
 
 
 @pytest.mark.parametrize("hasher", [small(), small_supervised()], ids=lambda h: type(h).__name__)
-def test_the_rotation_is_rigid_and_centres_the_data(hasher: Any) -> None:
+def test_the_rotation_is_rigid_and_centers_the_data(hasher: Any) -> None:
     X, y = few()
     hasher.fit(X, y)
     plain, rotated = hasher.base_embedding_, hasher.bit_embedding_
@@ -242,7 +242,7 @@ def test_the_rotation_is_rigid_and_centres_the_data(hasher: Any) -> None:
     np.testing.assert_allclose(hasher.embed(X).mean(axis=0), 0, atol=1e-4 * scale)
 
 
-def test_more_neighbours_than_base_points_are_all_of_them() -> None:
+def test_more_neighbors_than_base_points_are_all_of_them() -> None:
     X, _ = few()
     asked = "k=50 nearest base points were asked for, but the base set has only 40;"
     with pytest.warns(UserWarning, match=asked):

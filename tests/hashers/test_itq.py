@@ -1,4 +1,4 @@
-"""Iterative quantisation: principal directions, turned so that signs lose less and less."""
+"""Iterative quantization: principal directions, turned so that signs lose less and less."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_the_rotation_loses_less_than_none() -> None:
     assert loss(ITQ(16, random_state=0).fit(DIGITS)) < loss(PCAH(16).fit(DIGITS)) - 0.1
 
 
-def test_neighbours_of_a_class_are_found_better_than_without() -> None:
+def test_neighbors_of_a_class_are_found_better_than_without() -> None:
     rotated, plain = ITQ(32, random_state=0).fit(DIGITS), PCAH(32).fit(DIGITS)
     assert map_scorer(rotated, DIGITS, LABELS) > map_scorer(plain, DIGITS, LABELS) + 0.1
 

@@ -1,4 +1,4 @@
-"""Kernelised LSH: normals that are the paper's, and as random as Gaussian ones."""
+"""Kernelized LSH: normals that are the paper's, and as random as Gaussian ones."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_the_inverse_root_is_one_where_it_can_be() -> None:
     K = KernelCenterer().fit_transform(kernels(digits()[:M]))
     root = inverse_root(K)
     np.testing.assert_allclose(root, root.T, atol=1e-9)
-    # Centred kernels have one direction less than anchors.
+    # Centered kernels have one direction less than anchors.
     onto = root @ K @ root
     np.testing.assert_allclose(onto, np.eye(M) - 1 / M, atol=1e-4)
     np.testing.assert_allclose(root.sum(axis=0), 0, atol=1e-3)

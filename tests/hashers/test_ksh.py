@@ -15,7 +15,7 @@ from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
 from bitfold.hashers import ITQ, KSH, ksh
-from bitfold.hashers.base.kernel import centred_kernel, kernel, learn_bandwidth
+from bitfold.hashers.base.kernel import centered_kernel, kernel, learn_bandwidth
 from bitfold.hashers.ksh import (
     Residue,
     descend,
@@ -37,7 +37,7 @@ def one_thread() -> Iterator[None]:
 
 
 class Sample(NamedTuple):
-    """Centred kernels of labelled rows."""
+    """Centered kernels of labeled rows."""
 
     K: Array
     classes: Array
@@ -49,7 +49,7 @@ def sample() -> Sample:
     rows = np.ascontiguousarray(X[:300], np.float32)
     anchors = np.ascontiguousarray(X[300:360], np.float32)
     K = kernel(rows, anchors, learn_bandwidth(rows, anchors))
-    return Sample(centred_kernel(K, "KSH").values, y[:300].astype(np.int64))
+    return Sample(centered_kernel(K, "KSH").values, y[:300].astype(np.int64))
 
 
 def likeness(classes: Array) -> Array:
@@ -121,7 +121,7 @@ def test_momentum_that_overshoots_is_dropped() -> None:
     assert (changes[: np.flatnonzero(changes)[-1]] == 0).any()
 
 
-def test_the_start_is_the_top_generalised_eigenvector() -> None:
+def test_the_start_is_the_top_generalized_eigenvector() -> None:
     K, classes = sample()
     W = whitening(K)
     np.testing.assert_allclose((K @ W).T @ (K @ W), len(K) * np.eye(W.shape[1]), atol=1e-5)
@@ -183,7 +183,7 @@ def test_a_few_labels_suffice() -> None:
     assert map_scorer(ours, X[some == -1], y[some == -1]) > 0.7
 
 
-def test_the_threshold_centres_the_kernel_on_the_sample() -> None:
+def test_the_threshold_centers_the_kernel_on_the_sample() -> None:
     X, y = load_digits(return_X_y=True)
     ours = KSH(16, n_samples=len(X), random_state=0).fit(X, y)
     reals = ours.embed(X)

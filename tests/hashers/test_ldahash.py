@@ -14,7 +14,7 @@ from sklearn.datasets import load_digits
 
 from bitfold._linalg.scatter import scatter
 from bitfold.hashers import PCAH, LDAHash
-from bitfold.hashers._labels import labelled
+from bitfold.hashers._labels import labeled
 from bitfold.hashers.ldahash import (
     PairCovariances,
     Pairs,
@@ -31,7 +31,7 @@ X, Y = load_digits(return_X_y=True)
 
 
 def covariances(X: NDArray[Any], y: NDArray[Any]) -> PairCovariances:
-    rows, known = Rows.centred(X, "test"), labelled(y, len(X), "test")
+    rows, known = Rows.centered(X, "test"), labeled(y, len(X), "test")
     return pair_covariances(rows, known, scatter(rows, known))
 
 
@@ -46,7 +46,7 @@ def brute_force(X: NDArray[Any], y: NDArray[Any]) -> PairCovariances:
 
 @pytest.mark.parametrize("offset", [0.0, 1000.0])
 def test_covariances_are_those_of_all_pairs(offset: float) -> None:
-    # Classes of unequal size, one of a single row; some rows unlabelled.
+    # Classes of unequal size, one of a single row; some rows unlabeled.
     y = np.where(Y[:200] < 4, 0, Y[:200])
     y[:30], y[50] = -1, 77
     ours, theirs = (
@@ -74,7 +74,7 @@ def ratio(pairs: PairCovariances, w: NDArray[Any], ridge: float) -> NDArray[np.f
     return np.asarray(parted / kept)
 
 
-def test_directions_maximise_the_ratio_one_after_the_other() -> None:
+def test_directions_maximize_the_ratio_one_after_the_other() -> None:
     pairs = covariances(X, Y)
     directions = discriminants(pairs, 12, 1e-3)
     ratios = ratio(pairs, directions, 1e-3)
@@ -163,7 +163,7 @@ def test_the_hasher_puts_both_together() -> None:
 TRIED = np.linspace(0, 1, 101)
 
 
-def test_unlabelled_rows_are_left_out() -> None:
+def test_unlabeled_rows_are_left_out() -> None:
     strangers = np.random.default_rng(0).normal(100, 50, (300, 64))
     order = np.random.default_rng(1).permutation(len(X) + 300)
     mixed = np.concatenate([X, strangers])[order]
@@ -193,8 +193,8 @@ def test_without_a_length_there_is_a_bit_for_every_class_but_one() -> None:
         ({"n_bits": 65}, "n_bits of LDAHash must be at most n_features=64, got 65."),
         ({"n_pairs": 0}, "n_pairs of LDAHash must be at least 1, got 0."),
         (
-            {"regularisation": -1},
-            "regularisation of LDAHash must be a finite number above 0, got -1.",
+            {"regularization": -1},
+            "regularization of LDAHash must be a finite number above 0, got -1.",
         ),
     ],
 )

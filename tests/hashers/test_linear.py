@@ -51,10 +51,10 @@ def test_a_bit_is_the_side_of_a_hyperplane() -> None:
     np.testing.assert_array_equal(hasher.transform(DIGITS)[clear], (exact > 0)[clear])
 
 
-def test_without_thresholds_hyperplanes_pass_through_the_centre() -> None:
+def test_without_thresholds_hyperplanes_pass_through_the_center() -> None:
     hasher = Given(np.eye(64)).fit(DIGITS)
     assert not hasher.thresholds_.any()
-    assert not hasher.transform(hasher.centre_[None]).any()
+    assert not hasher.transform(hasher.center_[None]).any()
 
 
 @pytest.mark.parametrize("n_bits", [1, 7, 8, 9, 64, 65, 130])

@@ -50,7 +50,7 @@ def objective(row: Array, points: Array, penalty: float, w: Array) -> float:
 
 
 def by_general_solver(row: Array, points: Array, penalty: float) -> Array:
-    """Minimise over the positive and the negative parts of the weights."""
+    """Minimize over the positive and the negative parts of the weights."""
     k = len(points)
 
     def cost(parts: Array) -> float:
@@ -92,7 +92,7 @@ def test_weights_may_be_negative_or_zero() -> None:
     np.testing.assert_allclose(ours, theirs, atol=1e-3)
 
 
-def test_a_higher_price_leaves_fewer_and_nearer_neighbours() -> None:
+def test_a_higher_price_leaves_fewer_and_nearer_neighbors() -> None:
     near = np.argsort(np.square(BASE - X[300]).sum(axis=1))[:10]
     counts = [np.sum(weights_of(X[300], near, BASE, price) != 0) for price in (0.01, 1, 10, 1000)]
     assert counts == sorted(counts, reverse=True)
@@ -163,7 +163,7 @@ def test_codes_are_the_signs_of_the_carried_embedding() -> None:
     base = ours.base_points_
     for row, real in zip(X[:20], reals, strict=True):
         near = np.argsort(np.square(base - row).sum(axis=1))[:5]
-        w = weights_of(row - ours.centre_, near, ours.base_set_, 0.1)
+        w = weights_of(row - ours.center_, near, ours.base_set_, 0.1)
         np.testing.assert_allclose(real, w @ ours.bit_embedding_[near], atol=1e-3)
     np.testing.assert_array_equal(ours.embed(base), ours.bit_embedding_)
 

@@ -27,28 +27,28 @@ def turned(n_features: int) -> NDArray[np.float64]:
 def test_the_share_of_differing_bits_is_the_angle_over_pi(n_features: int) -> None:
     vectors = turned(n_features)
     # Fitted far away: through the origin, the data's mean has no say.
-    hasher = LSH(BITS, centre=False, random_state=0).fit(vectors + 3)
+    hasher = LSH(BITS, center=False, random_state=0).fit(vectors + 3)
     bits = hasher.transform(vectors * np.geomspace(0.1, 10, len(vectors))[:, None])
     np.testing.assert_allclose((bits != bits[0]).mean(axis=1), ANGLES / np.pi, atol=0.012)
 
 
-def test_with_a_centre_angles_are_seen_from_there() -> None:
-    vectors, centre = turned(10), np.linspace(-4, 7, 10)
-    hasher = LSH(BITS, random_state=0).fit([centre + 1, centre - 1])
-    bits = hasher.transform(centre + vectors)
+def test_with_a_center_angles_are_seen_from_there() -> None:
+    vectors, center = turned(10), np.linspace(-4, 7, 10)
+    hasher = LSH(BITS, random_state=0).fit([center + 1, center - 1])
+    bits = hasher.transform(center + vectors)
     np.testing.assert_allclose((bits != bits[0]).mean(axis=1), ANGLES / np.pi, atol=0.012)
 
 
 def test_through_the_origin_length_does_not_matter() -> None:
-    hasher = LSH(64, centre=False, random_state=0).fit(DIGITS)
+    hasher = LSH(64, center=False, random_state=0).fit(DIGITS)
     exact = DIGITS @ hasher.directions_.T.astype(np.float64)
     np.testing.assert_allclose(hasher.embed(DIGITS), exact, atol=2e-3)
     clear = (np.abs(exact) > 2e-3).all(axis=1)
     assert clear.mean() > 0.9
     assert hasher.encode(8 * DIGITS[clear]) == hasher.encode(DIGITS[clear])
-    centred = LSH(64, random_state=0).fit(DIGITS)
-    np.testing.assert_array_equal(centred.directions_, hasher.directions_)
-    assert centred.encode(8 * DIGITS) != centred.encode(DIGITS)
+    centered = LSH(64, random_state=0).fit(DIGITS)
+    np.testing.assert_array_equal(centered.directions_, hasher.directions_)
+    assert centered.encode(8 * DIGITS) != centered.encode(DIGITS)
 
 
 def test_hyperplanes_pass_through_the_mean() -> None:
@@ -64,8 +64,8 @@ def test_no_direction_is_preferred() -> None:
     np.testing.assert_allclose((units**4).mean(axis=0), 1 / 8, atol=0.006)
 
 
-def test_a_centre_is_wanted_or_not() -> None:
+def test_a_center_is_wanted_or_not() -> None:
     with pytest.raises(
-        ValueError, match=r"^centre of LSH must be one of True, False, got 'mean'\.$"
+        ValueError, match=r"^center of LSH must be one of True, False, got 'mean'\.$"
     ):
-        LSH(centre="mean").fit(DIGITS)  # type: ignore[arg-type]
+        LSH(center="mean").fit(DIGITS)  # type: ignore[arg-type]

@@ -158,7 +158,7 @@ def test_a_bit_is_the_sign_of_its_eigenfunction() -> None:
     ours = MDSH(8).fit(X)
     reals = ours.embed(X)
     for bit, direction in enumerate(ours.bit_directions_.astype(int)):
-        along = (X - ours.centre_) @ ours.directions_[direction]
+        along = (X - ours.center_) @ ours.directions_[direction]
         expected = np.interp(along, ours.grids_[direction], ours.eigenfunctions_[bit])
         np.testing.assert_allclose(reals[:, bit], expected, atol=1e-4)
 

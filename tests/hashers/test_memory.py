@@ -59,14 +59,14 @@ HASHERS = [
 
 @pytest.fixture(scope="module")
 def many_rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Write 256 MB of random rows around a few centres, block by block."""
+    """Write 256 MB of random rows around a few centers, block by block."""
     path = tmp_path_factory.mktemp("memory") / "rows.npy"
     rng = np.random.default_rng(0)
-    centres = rng.normal(0, 3, (50, D)).astype(np.float32)
+    centers = rng.normal(0, 3, (50, D)).astype(np.float32)
     rows = np.lib.format.open_memmap(path, "w+", np.float32, (N, D))
     for start in range(0, N, N // 20):
         block = rng.random((N // 20, D), np.float32)
-        block += centres[rng.integers(50, size=N // 20)]
+        block += centers[rng.integers(50, size=N // 20)]
         rows[start : start + N // 20] = block
     rows.flush()
     yield path

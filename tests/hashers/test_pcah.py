@@ -58,34 +58,34 @@ def test_a_memory_map_has_the_same_directions(tmp_path: Path) -> None:
 def test_covariance_is_that_of_numpy(offset: float, tmp_path: Path) -> None:
     expected = np.cov(many().T, bias=True)
     for rows in (many(offset), mapped(many(offset), tmp_path)):
-        found = covariance(Rows.centred(rows, "test"))
+        found = covariance(Rows.centered(rows, "test"))
         np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
-def test_covariance_about_a_centre_that_is_not_the_mean() -> None:
+def test_covariance_about_a_center_that_is_not_the_mean() -> None:
     rows = Rows(many(), np.full(24, 2.0, np.float32), "test")
     np.testing.assert_allclose(covariance(rows), np.cov(many().T, bias=True), atol=1e-4)
 
 
 def test_covariance_of_some_rows() -> None:
     for among in (np.arange(3, 9000, 7), np.arange(5000, 5003), np.arange(9000)):
-        found = covariance(Rows.centred(many(), "test"), among)
+        found = covariance(Rows.centered(many(), "test"), among)
         np.testing.assert_allclose(found, np.cov(many()[among].T, bias=True), atol=2e-4)
 
 
 def test_directions_are_orthonormal_and_variances_fall() -> None:
-    found = principal_directions(Rows.centred(DIGITS, "test"), 40)
+    found = principal_directions(Rows.centered(DIGITS, "test"), 40)
     np.testing.assert_allclose(found.directions @ found.directions.T, np.eye(40), atol=1e-10)
     assert (np.diff(found.variances) <= 0).all()
     along_each = np.var(DIGITS @ found.directions.T, axis=0)
     np.testing.assert_allclose(found.variances, along_each, rtol=1e-4)
     # Pixels that never change have no variance, not one below zero.
-    assert (principal_directions(Rows.centred(DIGITS, "test"), 64).variances >= 0).all()
+    assert (principal_directions(Rows.centered(DIGITS, "test"), 64).variances >= 0).all()
 
 
 def test_coordinates_along_directions() -> None:
-    rows, W = Rows.centred(many(), "test"), np.random.default_rng(1).standard_normal((3, 24))
-    exact = (many() - rows.centre) @ W.T
+    rows, W = Rows.centered(many(), "test"), np.random.default_rng(1).standard_normal((3, 24))
+    exact = (many() - rows.center) @ W.T
     rng = np.random.default_rng(0)
     np.testing.assert_allclose(along(rows, W, 9000, rng), exact, atol=1e-4)
     some = along(rows, W, 5000, rng)
@@ -97,9 +97,9 @@ def test_coordinates_along_directions() -> None:
 
 
 def test_coordinates_of_some_rows() -> None:
-    rows, W = Rows.centred(many(), "test"), np.eye(24)
+    rows, W = Rows.centered(many(), "test"), np.eye(24)
     among, rng = np.arange(2, 9000, 2), np.random.default_rng(0)
-    exact = many() - rows.centre
+    exact = many() - rows.center
     np.testing.assert_allclose(along(rows, W, 9000, rng, among), exact[among], atol=1e-4)
     for one in along(rows, W, 20, rng, among):
         assert np.abs(exact[among] - one).sum(axis=1).min() < 1e-3

@@ -34,7 +34,7 @@ def offsets(p: int) -> NDArray[np.float64]:
 
 def bucket_numbers(hasher: PStableLSH, points: NDArray[Any]) -> NDArray[np.float64]:
     """⌊(a·x + b) / w⌋, from the waves that the hasher keeps."""
-    turns = (points - hasher.centre_) @ hasher.frequencies_.T.astype(np.float64)
+    turns = (points - hasher.center_) @ hasher.frequencies_.T.astype(np.float64)
     numbers: NDArray[np.float64] = np.floor((turns + hasher.phases_ - np.pi / 2) / np.pi)
     return numbers
 
@@ -101,7 +101,7 @@ def test_only_the_distance_in_the_norm_counts(p: int) -> None:
 
 
 @pytest.mark.parametrize("p", [1, 2])
-def test_the_width_is_four_near_neighbours_distances(p: int) -> None:
+def test_the_width_is_four_near_neighbors_distances(p: int) -> None:
     X = load_digits().data[:300]
     distances = np.sort(np.linalg.norm(X[:, None] - X, ord=p, axis=2), axis=1)
     width = PStableLSH(p=p, random_state=0).fit(X).width_

@@ -97,9 +97,9 @@ def test_bits_are_hyperplanes_of_few_rows_each() -> None:
     ours = RMMH(12, n_samples=40, C=0.5, random_state=0).fit(X)
     rng = np.random.default_rng(0).spawn(2)[1]
     for bit, reals in enumerate(ours.embed(X).T):
-        normal, threshold = maximum_margin(X - ours.centre_, random_labels(40, rng), 0.5)
+        normal, threshold = maximum_margin(X - ours.center_, random_labels(40, rng), 0.5)
         np.testing.assert_allclose(ours.directions_[bit], normal, atol=1e-5)
-        np.testing.assert_allclose(reals, (X - ours.centre_) @ normal - threshold, atol=1e-3)
+        np.testing.assert_allclose(reals, (X - ours.center_) @ normal - threshold, atol=1e-3)
 
 
 def test_every_bit_has_rows_and_labels_of_its_own() -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
 from bitfold.hashers import SKLSH
-from bitfold.hashers.sklsh import neighbour_distance
+from bitfold.hashers.sklsh import neighbor_distance
 from bitfold.io.rows import Rows
 
 BITS = 20_000
@@ -69,7 +69,7 @@ def test_thresholds_and_phases_are_spread_evenly() -> None:
         np.testing.assert_allclose(shares, 0.1, atol=0.01)
 
 
-def test_the_bandwidth_is_the_mean_distance_to_the_50th_neighbour() -> None:
+def test_the_bandwidth_is_the_mean_distance_to_the_50th_neighbor() -> None:
     X = load_digits().data[:300]
     distances = np.sort(np.linalg.norm(X[:, None] - X, axis=2), axis=1)
     assert SKLSH(random_state=0).fit(X).bandwidth_ == pytest.approx(distances[:, 50].mean())
@@ -83,11 +83,11 @@ def test_the_bandwidth_follows_the_scale_of_the_data() -> None:
 
 
 @pytest.mark.parametrize("p", [1, 2])
-def test_few_rows_have_their_farthest_for_the_50th_neighbour(p: int) -> None:
+def test_few_rows_have_their_farthest_for_the_50th_neighbor(p: int) -> None:
     X = np.array([[0.0, 0.0], [1.0, 1.0], [3.0, 3.0]])
     rows = Rows(X, np.zeros(2, np.float32), "test")
     farthest = np.array([3, 2, 3]) * {1: 2, 2: np.sqrt(2)}[p]
-    distance = neighbour_distance(rows, np.random.default_rng(0), p)
+    distance = neighbor_distance(rows, np.random.default_rng(0), p)
     assert distance == pytest.approx(farthest.mean())
 
 

@@ -163,11 +163,11 @@ def test_one_sphere_has_nothing_to_share() -> None:
 
 def test_a_bit_is_whether_a_point_is_within_the_sphere() -> None:
     hasher = SpH(16, random_state=0).fit(DIGITS)
-    centres = hasher.pivots_.astype(np.float64) + hasher.centre_
-    sq = ((DIGITS[:, None] - centres) ** 2).sum(axis=2)
+    centers = hasher.pivots_.astype(np.float64) + hasher.center_
+    sq = ((DIGITS[:, None] - centers) ** 2).sum(axis=2)
     np.testing.assert_allclose(hasher.embed(DIGITS), hasher.sq_radii_ - sq, atol=1e-2)
     # A pivot is within its own sphere.
-    assert hasher.transform(centres).diagonal().all()
+    assert hasher.transform(centers).diagonal().all()
 
 
 # The distance

@@ -16,7 +16,7 @@ from bitfold.hashers import PCAH, SSH
 from bitfold.hashers.ssh import (
     agreement,
     deflate,
-    emphasise,
+    emphasize,
     nonorthogonal,
     orthogonal,
     pair_labels,
@@ -36,7 +36,7 @@ def one_thread() -> Iterator[None]:
 
 
 class Problem(NamedTuple):
-    """Labelled rows, their pairs' labels, and the covariance of more rows."""
+    """Labeled rows, their pairs' labels, and the covariance of more rows."""
 
     X: Array
     S: Array
@@ -104,7 +104,7 @@ def test_pairs_that_a_bit_had_wrong_weigh_more() -> None:
     S = S * np.random.default_rng(1).uniform(1, 2, S.shape).astype(np.float32)
     p = X @ np.random.default_rng(0).standard_normal(X.shape[1:], np.float32)
     unit = p / np.sqrt(np.mean(p**2))
-    ours = emphasise(S, p, 0.7)
+    ours = emphasize(S, p, 0.7)
     for i in range(0, len(X), 7):
         for j in range(len(X)):
             product = unit[i] * unit[j]
@@ -113,8 +113,8 @@ def test_pairs_that_a_bit_had_wrong_weigh_more() -> None:
     assert (np.abs(ours) >= np.abs(S)).all()
     assert (np.sign(ours) == np.sign(S)).all()
     # The unit of measurement does not matter, and neither does a bit that says nothing.
-    np.testing.assert_allclose(emphasise(S, 1000 * p, 0.7), ours, rtol=1e-4)
-    np.testing.assert_array_equal(emphasise(S, 0 * p), S)
+    np.testing.assert_allclose(emphasize(S, 1000 * p, 0.7), ours, rtol=1e-4)
+    np.testing.assert_array_equal(emphasize(S, 0 * p), S)
 
 
 def test_deflation_is_the_covariance_of_the_residues() -> None:
@@ -128,7 +128,7 @@ def test_deflation_is_the_covariance_of_the_residues() -> None:
 
 
 def test_the_sequence_is_the_paper_s_algorithm() -> None:
-    # Written out with all data in hand: the labelled rows keep, the others lose what was seen.
+    # Written out with all data in hand: the labeled rows keep, the others lose what was seen.
     X, S, _ = problem()
     digits = load_digits().data
     everything = digits - digits.mean(axis=0)
@@ -162,7 +162,7 @@ def test_labels_help(variant: str, least: float) -> None:
     assert gain > least
 
 
-def test_unlabelled_rows_count_in_the_variance() -> None:
+def test_unlabeled_rows_count_in_the_variance() -> None:
     X, y = load_digits(return_X_y=True)
     some = np.where(np.arange(len(y)) < 300, y, -1)
     ours = SSH(8, variant="orthogonal", eta=1e6, random_state=0).fit(X, some)

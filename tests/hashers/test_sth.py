@@ -30,7 +30,7 @@ def one_thread() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("dense", [0, 1000])
-def test_eigenvectors_solve_the_generalised_problem(
+def test_eigenvectors_solve_the_generalized_problem(
     monkeypatch: pytest.MonkeyPatch, dense: int
 ) -> None:
     monkeypatch.setattr(module, "_DENSE", dense)

@@ -1,4 +1,4 @@
-"""Periodic hash functions: the sign of a cosine, many turns from the centre too."""
+"""Periodic hash functions: the sign of a cosine, many turns from the center too."""
 
 from __future__ import annotations
 

@@ -66,12 +66,12 @@ def arguments(definition: dict[str, Any], metric: str) -> list[list[Any]]:
 
 
 def written(path: Path, distance: str, n: int = 3000, d: int = 32) -> None:
-    """Write clustered vectors, or bits, with their true neighbours."""
-    centres = RNG.standard_normal((40, d))
+    """Write clustered vectors, or bits, with their true neighbors."""
+    centers = RNG.standard_normal((40, d))
     base: Any
     queries: Any
     base, queries = (
-        centres[RNG.integers(0, 40, m)] + 0.5 * RNG.standard_normal((m, d)) for m in (n, 20)
+        centers[RNG.integers(0, 40, m)] + 0.5 * RNG.standard_normal((m, d)) for m in (n, 20)
     )
     if distance == "hamming":
         base, queries = base > 0, queries > 0
@@ -83,7 +83,7 @@ def written(path: Path, distance: str, n: int = 3000, d: int = 32) -> None:
         file.attrs["distance"], file.attrs["type"] = distance, "dense"
         dtype = bool if distance == "hamming" else np.float32
         file["train"], file["test"] = base.astype(dtype), queries.astype(dtype)
-        file["neighbors"] = metrics.closest_neighbours(*compared, k=10)
+        file["neighbors"] = metrics.closest_neighbors(*compared, k=10)
 
 
 def raw(path: Path) -> tuple[Any, Any, Any]:
@@ -119,7 +119,7 @@ def test_candidates_buy_recall(
     module: Any, folder: Path, distance: str, method: str, n_bits: int
 ) -> None:
     written(folder / "a.hdf5", distance)
-    train, test, neighbours = raw(folder / "a.hdf5")
+    train, test, neighbors = raw(folder / "a.hdf5")
     before = train.copy(), test.copy()
     algorithm = module.Bitfold(distance, method, n_bits)
     algorithm.fit(train)
@@ -130,7 +130,7 @@ def test_candidates_buy_recall(
         one_by_one = np.array([algorithm.query(q, 10) for q in test])
         algorithm.batch_query(test, 10)
         assert np.array_equal(algorithm.get_batch_results(), one_by_one)
-        recalls.append(float(np.mean(metrics.recall_at_k(one_by_one, neighbours, 10))))
+        recalls.append(float(np.mean(metrics.recall_at_k(one_by_one, neighbors, 10))))
     assert recalls == sorted(recalls)
     assert recalls[0] < 1
     assert recalls[2] == 1  # all are looked at
@@ -138,22 +138,22 @@ def test_candidates_buy_recall(
     assert np.array_equal(train, before[0])
     assert np.array_equal(test, before[1])
     algorithm.done()
-    # bitfold's own reader gives the same neighbours to the same vectors.
+    # bitfold's own reader gives the same neighbors to the same vectors.
     data = datasets.ann_benchmarks("a")
-    assert data.neighbours is not None
-    assert np.array_equal(data.neighbours, neighbours)
+    assert data.neighbors is not None
+    assert np.array_equal(data.neighbors, neighbors)
 
 
 def test_bits_are_searched_exactly(module: Any, folder: Path) -> None:
     written(folder / "b.hdf5", "hamming", d=64)
-    train, test, neighbours = raw(folder / "b.hdf5")
+    train, test, neighbors = raw(folder / "b.hdf5")
     algorithm = module.BitfoldHamming()
     algorithm.fit(train)
     algorithm.batch_query(test, 10)
     found = np.asarray(algorithm.get_batch_results())
     assert np.array_equal(found, [algorithm.query(q, 10) for q in test])
     far = (train[found] != test[:, None]).sum(axis=2)
-    assert np.array_equal(far, (train[neighbours] != test[:, None]).sum(axis=2))
+    assert np.array_equal(far, (train[neighbors] != test[:, None]).sum(axis=2))
 
 
 def test_another_metric_is_refused(module: Any) -> None:

@@ -136,15 +136,15 @@ def test_signs_at_every_width_and_length() -> None:
 
 
 @pytest.mark.parametrize(("n_bits", "n_features"), SHAPES)
-@pytest.mark.parametrize("towards", [-np.inf, np.inf])
-def test_a_threshold_one_step_away_is_seen(n_bits: int, n_features: int, towards: float) -> None:
+@pytest.mark.parametrize("toward", [-np.inf, np.inf])
+def test_a_threshold_one_step_away_is_seen(n_bits: int, n_features: int, toward: float) -> None:
     rows, directions = drawn(12, n_bits, n_features)
     exactly = dots(rows, directions)
     for i in range(len(rows)):
-        beside = np.nextafter(exactly[i], np.float32(towards))
+        beside = np.nextafter(exactly[i], np.float32(toward))
         assert_same_bits(rows, directions, beside)
         bits = np.unpackbits(signs(rows[i : i + 1], directions, beside), count=n_bits)
-        assert (bits == (towards < 0)).all()
+        assert (bits == (toward < 0)).all()
         assert not signs(rows[i : i + 1], directions, exactly[i]).any()
 
 

@@ -69,7 +69,7 @@ def many_labels(rng: np.random.Generator, q: int, n: int) -> tuple[Relevance, Bo
     return Relevance.labels(a, b.astype(float)), np.any(a[:, None] & b, axis=2)
 
 
-def neighbours(rng: np.random.Generator, q: int, n: int) -> tuple[Relevance, Bools]:
+def neighbors(rng: np.random.Generator, q: int, n: int) -> tuple[Relevance, Bools]:
     relevant = rng.random((q, n)) < 0.3
     # Unsorted, padded, and with one id said twice.
     lists = [rng.permutation(np.flatnonzero(row)) for row in relevant]
@@ -77,10 +77,10 @@ def neighbours(rng: np.random.Generator, q: int, n: int) -> tuple[Relevance, Boo
     for row, known in zip(ids, lists, strict=True):
         row[1 : len(known) + 1] = known
         row[-1:] = known[:1] if len(known) else -1
-    return Relevance.neighbours(ids), relevant
+    return Relevance.neighbors(ids), relevant
 
 
-KINDS = [one_label, many_labels, neighbours]
+KINDS = [one_label, many_labels, neighbors]
 
 
 @st.composite
@@ -181,7 +181,7 @@ def test_the_last_cutoff_is_no_cutoff(case: Case) -> None:
 
 def test_by_id_depends_on_the_order_of_the_database() -> None:
     database = Codes.from_bits([[0], [0], [0]])
-    first, last = (Relevance.neighbours([[i]]) for i in (0, 2))
+    first, last = (Relevance.neighbors([[i]]) for i in (0, 2))
     query = database[:1]
     assert average_precision_by_id(query, database, first)[0] == 1
     assert average_precision_by_id(query, database, last)[0] == pytest.approx(1 / 3)
@@ -357,17 +357,17 @@ half: Any = 1.5
             "relevance of metrics must be that of 2 database items, got 3.",
         ),
         (
-            lambda: distance_histograms(CODES[:1], CODES, Relevance.neighbours([[0, 3]])),
-            "ids of Relevance.neighbours must be below the number of database items, 3, got 3.",
+            lambda: distance_histograms(CODES[:1], CODES, Relevance.neighbors([[0, 3]])),
+            "ids of Relevance.neighbors must be below the number of database items, 3, got 3.",
         ),
         (
-            lambda: Relevance.neighbours([0, 3]),
-            "ids of Relevance.neighbours must be integers of shape (queries, ids), "
+            lambda: Relevance.neighbors([0, 3]),
+            "ids of Relevance.neighbors must be integers of shape (queries, ids), "
             "got int64 of shape (2,).",
         ),
         (
-            lambda: Relevance.neighbours([[0.5]]),
-            "ids of Relevance.neighbours must be integers of shape (queries, ids), "
+            lambda: Relevance.neighbors([[0.5]]),
+            "ids of Relevance.neighbors must be integers of shape (queries, ids), "
             "got float64 of shape (1, 1).",
         ),
         (

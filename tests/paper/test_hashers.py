@@ -109,12 +109,12 @@ def test_spectral_hashing_falls_as_bits_grow() -> None:
 def test_machines_agree_with_nine_of_ten_bits_that_they_were_taught(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    rows = Rows.centred(mnist().database, "STH")
+    rows = Rows.centered(mnist().database, "STH")
     for_sample = np.random.default_rng(0).spawn(1)[0]
     sample = rows.sample(5000, for_sample)
     taught = median_bits(laplacian_eigenvectors(gaussian_graph(sample.astype(np.float64), 25), 64))
     hasher = STH(64, random_state=0).fit(mnist().database)
-    agree = (hasher.transform(sample + rows.centre) == taught).mean(axis=0)
+    agree = (hasher.transform(sample + rows.center) == taught).mean(axis=0)
     with capsys.disabled():
         shares = ", ".join(f"{n} {100 * agree[:n].mean():.1f} %" for n in (16, 32, 64))
         print(f"\nSTH: agreement with the first bits: {shares}")

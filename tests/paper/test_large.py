@@ -64,11 +64,11 @@ def test_quality(bound: Bound) -> None:
 def test_looking_at_some_base_points_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     of = data("mnist")
     hasher = bf.IMH(64, base=bf.KMeansBase(10_000), random_state=0).fit(of.train)
-    rows = np.ascontiguousarray(of.database[:5000] - hasher.centre_, np.float32)
-    some, (quick_map, _) = hasher._base.neighbours(rows).indices, scores(hasher, of)
+    rows = np.ascontiguousarray(of.database[:5000] - hasher.center_, np.float32)
+    some, (quick_map, _) = hasher._base.neighbors(rows).indices, scores(hasher, of)
     monkeypatch.setattr(induce, "MANY", len(hasher.base_set_))
     hasher.base_set_ = hasher.base_set_.copy()  # ready to be searched anew
-    every, (full_map, _) = hasher._base.neighbours(rows).indices, scores(hasher, of)
+    every, (full_map, _) = hasher._base.neighbors(rows).indices, scores(hasher, of)
     agree = (some[:, :, None] == every[:, None]).any(axis=1).mean()
     print(f"\nnearest base points: {100 * agree:.2f} % agree; MAP {quick_map:.2f}, {full_map:.2f}")
     assert agree >= 0.995
@@ -82,7 +82,7 @@ def test_the_defaults_find_the_nearest_on_sift_too() -> None:
     except datasets.MissingData as error:
         pytest.skip(f"needs real data: {error}")
     X, Q = of.database[::10], of.queries
-    truth = metrics.closest_neighbours(X, Q, k=10)
+    truth = metrics.closest_neighbors(X, Q, k=10)
 
     def recall(**settings: Any) -> float:
         found = []

@@ -31,7 +31,7 @@ def test_rerank(load: Callable[[], datasets.Dataset], capsys: pytest.CaptureFixt
     except datasets.MissingData as error:
         pytest.skip(f"needs real data: {error}")
     X, Q = data.database.astype(np.float32), data.queries.astype(np.float32)
-    truth = metrics.closest_neighbours(X, Q, k=10)
+    truth = metrics.closest_neighbors(X, Q, k=10)
     hasher = bf.IMH(64, base=bf.KMeansBase(400), random_state=0).fit(X)
     index = bf.HammingIndex(64)
     index.add(hasher.encode(X))
@@ -49,7 +49,7 @@ def test_rerank(load: Callable[[], datasets.Dataset], capsys: pytest.CaptureFixt
         with capsys.disabled():
             scores = f"MAP@{DEPTH} {reached[name][0]:.2f}  recall@10 {reached[name][1]:.2f}"
             print(f"\n{load.__name__:8} {name:12} {scores}")
-    # The originals find many more Euclidean neighbours; the query's reals some more.
+    # The originals find many more Euclidean neighbors; the query's reals some more.
     assert reached["Rerank"][1] > 4 * reached["codes alone"][1]
     assert reached["Asymmetric"][1] > reached["codes alone"][1]
     assert reached["Asymmetric"][0] > reached["codes alone"][0] - 0.5

@@ -20,7 +20,7 @@ from bitfold.stores import Batch, FaissStore, LanceStore, Originals, PgvectorSto
 N_BITS, CANDIDATES = 128, 200
 
 METHODS = ["ITQ", "LSH", "PStableLSH", "RMMH", "SpH"]
-"""Those that mean to keep Euclidean neighbours; the stores get the codes of the best of them."""
+"""Those that mean to keep Euclidean neighbors; the stores get the codes of the best of them."""
 
 
 class Reached(NamedTuple):
@@ -79,7 +79,7 @@ def test_recall_is_the_same_in_every_store(
     except datasets.MissingData as error:
         pytest.skip(f"needs real data: {error}")
     X, Q = data.database.astype(np.float32), data.queries.astype(np.float32)
-    truth = metrics.closest_neighbours(X, Q, k=10)
+    truth = metrics.closest_neighbors(X, Q, k=10)
 
     def say(name: str, reached: float, note: str = "") -> None:
         with capsys.disabled():

@@ -46,7 +46,7 @@ def test_concatenated_parts_are_the_whole(bits: BitArray, data: st.DataObject) -
 
 
 @st.composite
-def labelled(draw: st.DrawFn) -> tuple[BitArray, BitArray, list[int], list[int]]:
+def labeled(draw: st.DrawFn) -> tuple[BitArray, BitArray, list[int], list[int]]:
     """Queries and database of equal length, a few labels; more queries than one block holds."""
     n_bits = draw(st.sampled_from([1, 2, 7, 8, 63, 64, 65, 130]))
     q, n = draw(st.integers(1, 40)), draw(st.integers(0, 30))
@@ -56,7 +56,7 @@ def labelled(draw: st.DrawFn) -> tuple[BitArray, BitArray, list[int], list[int]]
     return queries, database, rng.integers(3, size=q).tolist(), rng.integers(3, size=n).tolist()
 
 
-@given(labelled())
+@given(labeled())
 @settings(max_examples=60)
 def test_histograms_equal_a_loop(case: tuple[BitArray, BitArray, list[int], list[int]]) -> None:
     queries, database, query_labels, labels = case

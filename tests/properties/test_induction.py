@@ -18,7 +18,7 @@ FloatArray = NDArray[np.float32]
 
 
 class Problem(NamedTuple):
-    """Stored rows, and a base set relative to their centre."""
+    """Stored rows, and a base set relative to their center."""
 
     rows: Rows
     base: BaseSet
@@ -36,7 +36,7 @@ def problems(draw: st.DrawFn) -> Problem:
     dtype: Any = draw(st.sampled_from([np.uint8, np.float32, np.float64]))
     X = np.clip(X + 128, 0, 255) if dtype is np.uint8 else X + draw(st.sampled_from([0, 1e4]))
     stored = X.astype(dtype)
-    rows = Rows.centred(stored, "T")
+    rows = Rows.centered(stored, "T")
     B = rows.block(0, len(X))[rng.integers(len(X), size=m)]
     if draw(st.booleans()):  # else all base points are rows, and many of them equal
         B = B + rng.standard_normal(B.shape).astype(np.float32)
@@ -69,10 +69,10 @@ def test_one_row_at_a_time_equals_all_at_once(problem: Problem, data: st.DataObj
 
 
 @given(problems())
-def test_neighbours_are_nearest_within_rounding(problem: Problem) -> None:
+def test_neighbors_are_nearest_within_rounding(problem: Problem) -> None:
     X = problem.rows.block(0, len(problem.rows))
     B, k = problem.base.points, problem.base.k
-    found = problem.base.neighbours(X)
+    found = problem.base.neighbors(X)
     distances = cdist(X.astype(np.float64), B.astype(np.float64), "sqeuclidean")
     expected = np.sort(distances, axis=1)[:, :k]
     got = np.take_along_axis(distances, found.indices.astype(np.int64), axis=1)
@@ -89,7 +89,7 @@ def test_whole_numbers_tie_exactly_and_go_by_index(d: int, m: int, k: int, seed:
     # Small whole numbers: float32 rounds nothing, so that the naive answer is the only one.
     rng = np.random.default_rng(seed)
     B, X = (rng.integers(-2, 3, (rows, d)).astype(np.float32) for rows in (m, 20))
-    found = BaseSet(B, k).neighbours(X)
+    found = BaseSet(B, k).neighbors(X)
     distances = ((X[:, None] - B) ** 2).sum(axis=2)
     expected = np.argsort(distances, axis=1, kind="stable")[:, :k]
     np.testing.assert_array_equal(found.indices, expected)

@@ -78,7 +78,7 @@ def test_asymmetric_is_the_weighted_hamming_distance(index: bf.HammingIndex) -> 
         assert np.array_equal(np.sort(hits.ids[i]), np.arange(500))
 
 
-def test_asymmetric_finds_more_neighbours_than_hamming(index: bf.HammingIndex) -> None:
+def test_asymmetric_finds_more_neighbors_than_hamming(index: bf.HammingIndex) -> None:
     queries = X[:100] + 0.05 * RNG.standard_normal((100, 20)).astype(np.float32)
     truth = np.argsort(cdist(queries, X), axis=1)[:, :10]
     plain = index.search(codes(queries), 10)

@@ -1,4 +1,4 @@
-"""Centring and a look for what is not finite, in one reading of the rows."""
+"""Centering and a look for what is not finite, in one reading of the rows."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ FloatArray = NDArray[np.float32]
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
-def centre(part: FloatArray, centre: FloatArray, out: FloatArray) -> float:
-    """Take rows relative to ``centre``; return the sum of squares, finite only if all values are.
+def center(part: FloatArray, center: FloatArray, out: FloatArray) -> float:
+    """Take rows relative to ``center``; return the sum of squares, finite only if all values are.
 
     It may overflow for finite values as well.
     """
@@ -19,8 +19,8 @@ def centre(part: FloatArray, centre: FloatArray, out: FloatArray) -> float:
     for i in range(part.shape[0]):
         row, target = part[i], out[i]
         squares = np.float32(0)
-        for c in range(len(centre)):
-            difference = row[c] - centre[c]
+        for c in range(len(center)):
+            difference = row[c] - center[c]
             target[c] = difference
             squares += difference * difference
         total += float(squares)

@@ -12,7 +12,7 @@ FloatArray = NDArray[np.float32]
 Reals = NDArray[np.float64]
 
 _LOOSE = {"reassoc", "contract", "nsz"}
-"""Sums may be vectorised, but infinity and NaN keep their meaning."""
+"""Sums may be vectorized, but infinity and NaN keep their meaning."""
 
 
 @njit(nogil=True, cache=True, fastmath=_LOOSE)

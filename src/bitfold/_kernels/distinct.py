@@ -11,7 +11,7 @@ Words = NDArray[np.uint64]
 
 @njit(nogil=True, cache=True)
 def _mix(code: Words) -> np.uint64:
-    """Spread a code's bits over a word (the finaliser of MurmurHash3)."""
+    """Spread a code's bits over a word (the finalizer of MurmurHash3)."""
     h = np.uint64(0x9E3779B97F4A7C15)
     for w in range(code.shape[0]):
         h ^= code[w]

@@ -3,7 +3,7 @@
 The repulsion of m points is two matrix products, Y Yᵀ and (weights) Y, with one pass over the
 weights between them; the attraction runs along the sparse affinities. ``error_model="numpy"``
 everywhere: Python's, which must be able to raise at each division, keeps loops from being
-vectorised.
+vectorized.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Hamming distances over 64-bit words.
 
-Words stand column by column, ``words[w, i]``: the layout that vectorises. Distances are never
+Words stand column by column, ``words[w, i]``: the layout that vectorizes. Distances are never
 negative, and unsigned indices say so: signed ones would be checked for wrapping around.
 """
 

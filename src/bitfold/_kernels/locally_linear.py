@@ -16,7 +16,7 @@ _TOLERANCE = 1e-6
 """Slope that counts as none, at that scale."""
 
 _MOST_STEPS = 200
-"""Steps for each neighbour; some tens are usual."""
+"""Steps for each neighbor; some tens are usual."""
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -27,9 +27,9 @@ def sparse_weights(
     penalty: float,
     out: FloatArray,
 ) -> None:
-    """For each row x: the w of sum 1 that minimises |x - Σ w_j b_j|²/2 + λ Σ s_j |w_j|.
+    """For each row x: the w of sum 1 that minimizes |x - Σ w_j b_j|²/2 + λ Σ s_j |w_j|.
 
-    The s_j are the distances to the neighbours b_j in parts of their sum. Squares are taken
+    The s_j are the distances to the neighbors b_j in parts of their sum. Squares are taken
     relative to the mean squared distance, so that λ is a plain number. ``apart[i, j]`` is
     |b_i - b_j|², and with the distances gives all the inner products there are.
     """
@@ -37,7 +37,7 @@ def sparse_weights(
     G, s, w = np.empty((k, k)), np.empty(k), np.empty(k)
     for row in range(indices.shape[0]):
         _describe(indices[row], sq_distances[row], apart, G, s)
-        _minimise(G, penalty * s, w)
+        _minimize(G, penalty * s, w)
         for j in range(k):
             out[row, j] = np.float32(w[j])
 
@@ -52,7 +52,7 @@ def _describe(
     for i in range(k):
         mean += sq_distances[i] / k
         total += np.sqrt(sq_distances[i])
-    if mean == 0:  # all neighbours are where the row is
+    if mean == 0:  # all neighbors are where the row is
         mean, total = 1.0, 1.0
     for i in range(k):
         s[i] = np.sqrt(sq_distances[i]) / total
@@ -63,10 +63,10 @@ def _describe(
 
 
 @njit(nogil=True, cache=True)
-def _minimise(G: RealArray, costs: RealArray, w: RealArray) -> None:
-    """Minimise wᵀGw/2 + Σ costs |w| over w of sum 1, two weights at a time.
+def _minimize(G: RealArray, costs: RealArray, w: RealArray) -> None:
+    """Minimize wᵀGw/2 + Σ costs |w| over w of sum 1, two weights at a time.
 
-    Moving weight from one neighbour to another keeps the sum. At any point but the minimum some
+    Moving weight from one neighbor to another keeps the sum. At any point but the minimum some
     such move descends, as the costs are separate; the steepest is made as far as it descends.
     """
     k = len(w)

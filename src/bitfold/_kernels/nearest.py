@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float32]
 
 _LOOSE = {"reassoc", "contract", "nsz"}
-"""Sums may be vectorised, but infinity and NaN keep their meaning."""
+"""Sums may be vectorized, but infinity and NaN keep their meaning."""
 
 _LANES = 32
 """Columns looked at side by side: four vector registers' worth."""
@@ -101,7 +101,7 @@ def _bound(
         for lane in range(_LANES):
             score = sq_norms[first + lane] - np.float32(2) * scores[first + lane]
             scores[first + lane] = score
-            # Not min(): its care for NaN would keep the loop from being vectorised.
+            # Not min(): its care for NaN would keep the loop from being vectorized.
             lows[lane] = score if score < lows[lane] else lows[lane]
     for lane in range(m - whole):
         score = sq_norms[whole + lane] - np.float32(2) * scores[whole + lane]

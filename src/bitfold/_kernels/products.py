@@ -18,7 +18,7 @@ FloatArray = NDArray[np.float32]
 _Four = tuple[np.float32, np.float32, np.float32, np.float32]
 
 _LOOSE = {"reassoc", "contract", "nsz"}
-"""Sums may be vectorised, but infinity and NaN keep their meaning."""
+"""Sums may be vectorized, but infinity and NaN keep their meaning."""
 
 _TILE = 4
 """Directions that share one reading of a row."""

@@ -4,7 +4,7 @@ Codes are scanned in the order of their smallest item, and items within a code a
 ties fall by item without being sorted. ``starts`` and ``members`` list the items of each code;
 both are empty when every code has one item, its own number. ``dead`` marks removed items; it is
 empty when there are none. Words stand column by column, ``words[w, c]``: the layout that
-vectorises.
+vectorizes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Flags = NDArray[np.bool_]
 
 
 _CHUNK = 256
-"""Codes looked at together: first, vectorised, whether any is near enough, then which."""
+"""Codes looked at together: first, vectorized, whether any is near enough, then which."""
 
 _TILE = 1 << 15
 """Words of codes that all queries see before the next: a core's cache holds them, memory would be
@@ -96,7 +96,7 @@ def _seek_1(words: Words, query: Words, start: int, last: int, limit: int) -> in
     """Return the start of the next chunk with a code of one word within ``limit``.
 
     The hot loops: nothing but xor, popcount and compare, without a branch, so that they are
-    vectorised. One for each width that is common; the general one pays for its buffer.
+    vectorized. One for each width that is common; the general one pays for its buffer.
     """
     p = query[0]
     while start < last:

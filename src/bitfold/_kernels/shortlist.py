@@ -1,7 +1,7 @@
 """Nearest base points among very many: a cheap look at some, an exact one at a short list.
 
-The base points are dealt out to lists around centres. A row looks only into the lists whose
-centres are nearest to it, there only along a few directions, and measures exactly what seems
+The base points are dealt out to lists around centers. A row looks only into the lists whose
+centers are nearest to it, there only along a few directions, and measures exactly what seems
 nearest. Every number is a sum in one fixed order, so that the outcome is a function of the row
 alone, as in ``nearest``, although not always the very nearest.
 """
@@ -39,7 +39,7 @@ def _lane_scores(
     lowest = np.float32(np.inf)
     for t in range(LANES):
         scores[t] = sq_norms[t] - np.float32(2) * scores[t]
-        # Not min(): its care for NaN would keep the loop from being vectorised.
+        # Not min(): its care for NaN would keep the loop from being vectorized.
         lowest = scores[t] if scores[t] < lowest else lowest
     return float(lowest)
 
@@ -120,8 +120,8 @@ def _probe(
 def nearest_of_some(
     rows: FloatArray,
     seen: FloatArray,
-    centre_products: FloatArray,
-    centre_sq_norms: FloatArray,
+    center_products: FloatArray,
+    center_sq_norms: FloatArray,
     reach: float,
     members: FloatArray,
     sq_norms: FloatArray,
@@ -134,8 +134,8 @@ def nearest_of_some(
 ) -> None:
     """Find the k nearest base points of each row among those it looks at, nearest first.
 
-    ``seen`` are the rows along the directions, ``centre_products`` their products with the lists'
-    centres, overwritten; lists within ``reach`` of the closest, as squared distances, are looked
+    ``seen`` are the rows along the directions, ``center_products`` their products with the lists'
+    centers, overwritten; lists within ``reach`` of the closest, as squared distances, are looked
     into. ``members`` are the base points along the directions, ``LANES``
     of a list to a block, with their ``sq_norms`` (infinite where a block has room left) and their
     numbers, ``order``; ``starts`` are the lists' first blocks. ``n_kept`` are measured exactly.
@@ -143,8 +143,8 @@ def nearest_of_some(
     n, k = indices.shape
     scores = np.empty((n, n_kept), np.float32)
     kept = np.empty((n, n_kept), np.int32)
-    closest, chosen = np.empty(n, np.int32), np.empty(centre_products.shape, np.bool_)
-    _probe(centre_products, centre_sq_norms, reach, closest, chosen)
+    closest, chosen = np.empty(n, np.int32), np.empty(center_products.shape, np.bool_)
+    _probe(center_products, center_sq_norms, reach, closest, chosen)
     _look(seen, closest, chosen, members, sq_norms, order, starts, scores, kept)
     largest = 0.0
     for b in range(len(sq_norms)):

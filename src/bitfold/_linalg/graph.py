@@ -29,7 +29,7 @@ class Nearest(NamedTuple):
     distances: RealArray
 
 
-def centred(base: AnyFloats) -> RealArray:
+def centered(base: AnyFloats) -> RealArray:
     """Return the points around their mean, where |x|² - 2 x·y + |y|² cancels least."""
     points: RealArray = np.array(base, np.float64)
     points -= points.mean(axis=0)
@@ -38,7 +38,7 @@ def centred(base: AnyFloats) -> RealArray:
 
 def nearest(base: AnyFloats, n_neighbors: int) -> Nearest:
     """Find the n_neighbors nearest other points of each point; all others when there are less."""
-    points = centred(base)
+    points = centered(base)
     finder = NearestNeighbors(n_neighbors=min(n_neighbors, len(points) - 1), algorithm="brute")
     distances, indices = finder.fit(points).kneighbors()
     return Nearest(indices, _settle(distances, points))
@@ -46,7 +46,7 @@ def nearest(base: AnyFloats, n_neighbors: int) -> Nearest:
 
 def all_distances(base: AnyFloats) -> RealArray:
     """Return the m × m distances within the base set."""
-    points = centred(base)
+    points = centered(base)
     return _settle(pairwise_distances(points), points)
 
 
@@ -56,13 +56,13 @@ def _settle(distances: RealArray, points: RealArray) -> RealArray:
     return np.where(distances <= rounding, 0.0, distances)
 
 
-def typical_distance(neighbours: Nearest) -> float:
-    """Return the mean distance to the farthest of the neighbours: the default σ.
+def typical_distance(neighbors: Nearest) -> float:
+    """Return the mean distance to the farthest of the neighbors: the default σ.
 
     Where duplicates make it zero, the mean of the other distances; 1 where there are none.
     """
-    farthest = neighbours.distances[:, -1].mean()
-    apart = neighbours.distances[neighbours.distances > 0]
+    farthest = neighbors.distances[:, -1].mean()
+    apart = neighbors.distances[neighbors.distances > 0]
     return float(farthest or (apart.mean() if apart.size else 1.0))
 
 
@@ -81,10 +81,10 @@ def sparse_rows(
     return sparse.csr_array((values.ravel(), columns.ravel(), starts), shape=(n, width))
 
 
-def length_graph(neighbours: Nearest) -> sparse.csr_array:
+def length_graph(neighbors: Nearest) -> sparse.csr_array:
     """Return the symmetric graph of distances: an edge where either point is near the other."""
-    lengths = np.maximum(neighbours.distances, COINCIDENT)
-    graph = sparse_rows(neighbours.indices, lengths, len(lengths))
+    lengths = np.maximum(neighbors.distances, COINCIDENT)
+    graph = sparse_rows(neighbors.indices, lengths, len(lengths))
     return graph.maximum(graph.T)
 
 
@@ -124,7 +124,7 @@ def _closest_pair(
     return int(left[i]), int(right[j])
 
 
-def neighbour_graph(base: AnyFloats, n_neighbors: int) -> sparse.csr_array:
+def neighbor_graph(base: AnyFloats, n_neighbors: int) -> sparse.csr_array:
     """Return the connected graph of distances between near base points."""
     return join_components(length_graph(nearest(base, n_neighbors)), base)
 
@@ -141,11 +141,11 @@ def gaussian_graph(
     n_neighbors
         Points to which each point is linked; at most all others.
     bandwidth
-        σ; ``None`` is the mean distance to the farthest of these neighbours.
+        σ; ``None`` is the mean distance to the farthest of these neighbors.
     """
-    neighbours = nearest(base, n_neighbors)
-    graph = join_components(length_graph(neighbours), base)
-    graph.data = gaussian(graph.data, bandwidth or typical_distance(neighbours))
+    neighbors = nearest(base, n_neighbors)
+    graph = join_components(length_graph(neighbors), base)
+    graph.data = gaussian(graph.data, bandwidth or typical_distance(neighbors))
     return graph
 
 

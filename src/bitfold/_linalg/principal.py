@@ -56,7 +56,7 @@ def covariance(rows: Rows, among: Indices | None = None) -> RealArray:
     for _, (square, part) in rows.map(of_block, step):
         squares += square
         total += part
-    # The centre is the mean rounded to float32, which for data far from the origin is not quite it.
+    # The center is the mean rounded to float32, which for data far from the origin is not quite it.
     n = len(rows) if among is None else len(among)
     mean = total / n
     squares /= n
@@ -100,7 +100,7 @@ def along(
 
     out = np.empty((n, W.shape[1]), np.float32)
     starts = range(0, n, step)
-    # Read in order, outside the pool: what can only be read forwards is then read once.
+    # Read in order, outside the pool: what can only be read forward is then read once.
     for start, part in zip(starts, map_blocks(project, map(read, starts)), strict=True):
         out[start : start + len(part)] = part
     return out

@@ -1,4 +1,4 @@
-"""How labelled data scatter: class means, and the covariance between and within classes."""
+"""How labeled data scatter: class means, and the covariance between and within classes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.linalg import eigh
 from scipy.sparse import csr_array
 
 from bitfold._linalg.principal import covariance
-from bitfold.hashers._labels import Labelled
+from bitfold.hashers._labels import Labeled
 from bitfold.io.rows import Rows, block_length
 
 FloatArray = NDArray[np.float32]
@@ -19,7 +19,7 @@ RealArray = NDArray[np.float64]
 
 
 class Scatter(NamedTuple):
-    """Means of the classes, one a row, relative to the rows' centre; covariance of all."""
+    """Means of the classes, one a row, relative to the rows' center; covariance of all."""
 
     sizes: NDArray[np.int64]
     means: RealArray
@@ -27,13 +27,13 @@ class Scatter(NamedTuple):
 
     @property
     def shares(self) -> RealArray:
-        """Share of each class in the labelled rows."""
+        """Share of each class in the labeled rows."""
         shares: RealArray = self.sizes / self.sizes.sum()
         return shares
 
     @property
     def mean(self) -> RealArray:
-        """Mean of the labelled rows, relative to the rows' centre."""
+        """Mean of the labeled rows, relative to the rows' center."""
         return self.shares @ self.means
 
     def about_class_means(self, weights: RealArray) -> RealArray:
@@ -47,17 +47,17 @@ class Scatter(NamedTuple):
         return self.covariance - self.about_class_means(self.shares)
 
 
-def scatter(rows: Rows, known: Labelled) -> Scatter:
-    """Measure the labelled rows, block by block."""
+def scatter(rows: Rows, known: Labeled) -> Scatter:
+    """Measure the labeled rows, block by block."""
     sizes = np.bincount(known.classes, minlength=known.n_classes)
     sums = _class_sums(rows, known)
-    # Unlabelled rows have drawn the centre to them; about their own mean the rest cancel less.
-    mean = rows.centre + sums.sum(axis=0) / sizes.sum()
-    about = replace(rows, centre=mean.astype(np.float32))
+    # Unlabeled rows have drawn the center to them; about their own mean the rest cancel less.
+    mean = rows.center + sums.sum(axis=0) / sizes.sum()
+    about = replace(rows, center=mean.astype(np.float32))
     return Scatter(sizes, sums / sizes[:, None], covariance(about, known.rows))
 
 
-def _class_sums(rows: Rows, known: Labelled) -> RealArray:
+def _class_sums(rows: Rows, known: Labeled) -> RealArray:
     step = block_length(rows.n_features)
 
     def of_block(values: FloatArray, start: int) -> RealArray:

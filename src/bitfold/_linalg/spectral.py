@@ -55,7 +55,7 @@ def with_fixed_signs(vectors: RealArray) -> RealArray:
 
 
 def smoothest(matrix: RealArray, n: int) -> RealArray:
-    """Return Y_B minimising trace(Yᵀ A Y) under YᵀY = mI and Yᵀ1 = 0, the relaxed Eq. (1).
+    """Return Y_B minimizing trace(Yᵀ A Y) under YᵀY = mI and Yᵀ1 = 0, the relaxed Eq. (1).
 
     ``matrix`` is a Laplacian, or another matrix A without negative eigenvalues for which A1 = 0.
     """

@@ -15,14 +15,14 @@ Indices = NDArray[np.int64]
 OnStep = Callable[[int, int], None]
 
 PROJECT_FROM, PROJECTED = 1024, 64
-"""Centres beyond which k-means works along this many principal directions."""
+"""Centers beyond which k-means works along this many principal directions."""
 
 _MOST_FILLS = 30
-"""Rounds of moving empty centres; a dozen were the most seen, with nine in ten rows repeated."""
+"""Rounds of moving empty centers; a dozen were the most seen, with nine in ten rows repeated."""
 
 
 def projects(n_features: int, m: int) -> bool:
-    """Tell whether k-means works along principal directions: many centres in many dimensions."""
+    """Tell whether k-means works along principal directions: many centers in many dimensions."""
     return m > PROJECT_FROM and n_features > 2 * PROJECTED
 
 
@@ -35,32 +35,32 @@ def kmeans(
 ) -> FloatArray:
     """K-means by faiss, one Lloyd iteration at a time, without empty clusters.
 
-    Many centres are found along the leading principal directions, which hold most of every
-    distance; the centres of what was found are then taken in all dimensions. The points must have
+    Many centers are found along the leading principal directions, which hold most of every
+    distance; the centers of what was found are then taken in all dimensions. The points must have
     more than m distinct rows.
     """
     framed = _framed(points)
     if not projects(points.shape[1], m):
-        centres = _centres(framed.points, m, n_iter, rng, on_step)
+        centers = _centers(framed.points, m, n_iter, rng, on_step)
     else:
         seen = framed.points @ _principal(framed.points)
-        found = _centres(seen, m, n_iter, rng, on_step)
+        found = _centers(seen, m, n_iter, rng, on_step)
         _, nearest = faiss.knn(seen, found, 1)
-        centres = _means(framed.points, nearest[:, 0], m)
-    return (framed.centre + np.float64(framed.scale) * centres).astype(np.float32)
+        centers = _means(framed.points, nearest[:, 0], m)
+    return (framed.center + np.float64(framed.scale) * centers).astype(np.float32)
 
 
-def _centres(
+def _centers(
     points: FloatArray, m: int, n_iter: int, rng: np.random.Generator, on_step: OnStep | None
 ) -> FloatArray:
     seed = int(rng.integers(2**31))
-    centres: FloatArray | None = None
+    centers: FloatArray | None = None
     for step in range(n_iter):
-        centres = _lloyd(points, m, seed, centres)
+        centers = _lloyd(points, m, seed, centers)
         if on_step:
             on_step(step + 1, n_iter)
-    assert centres is not None  # n_iter is at least 1
-    return _fill_empty(points, centres)
+    assert centers is not None  # n_iter is at least 1
+    return _fill_empty(points, centers)
 
 
 def _principal(points: FloatArray) -> FloatArray:
@@ -82,10 +82,10 @@ def _means(points: FloatArray, cluster: Indices, m: int) -> FloatArray:
 
 
 class _Framed(NamedTuple):
-    """Points as (points - centre) / scale."""
+    """Points as (points - center) / scale."""
 
     points: FloatArray
-    centre: FloatArray
+    center: FloatArray
     scale: np.float32
 
 
@@ -96,18 +96,18 @@ def _framed(points: FloatArray) -> _Framed:
     number that faiss could compare.
     """
     some = points[:: max(1, len(points) // 1000)].astype(np.float64)
-    centre = np.median(some, axis=0)  # unlike a mean, not led astray by an outlier
-    sq_spread = np.median(((some - centre) ** 2).sum(axis=1))
-    reach = np.maximum(points.max(axis=0) - centre, centre - points.min(axis=0)).max()
-    if centre @ centre <= 4 * sq_spread and 1e-9 < reach < 1e9:
-        return _Framed(points, np.zeros(len(centre), np.float32), np.float32(1))
-    near = points - centre.astype(np.float32)
+    center = np.median(some, axis=0)  # unlike a mean, not led astray by an outlier
+    sq_spread = np.median(((some - center) ** 2).sum(axis=1))
+    reach = np.maximum(points.max(axis=0) - center, center - points.min(axis=0)).max()
+    if center @ center <= 4 * sq_spread and 1e-9 < reach < 1e9:
+        return _Framed(points, np.zeros(len(center), np.float32), np.float32(1))
+    near = points - center.astype(np.float32)
     scale = np.float32(np.exp2(np.floor(np.log2(reach))))  # a power of two does not round
     near /= scale
-    return _Framed(near, centre.astype(np.float32), scale)
+    return _Framed(near, center.astype(np.float32), scale)
 
 
-def _lloyd(points: FloatArray, m: int, seed: int, centres: FloatArray | None) -> FloatArray:
+def _lloyd(points: FloatArray, m: int, seed: int, centers: FloatArray | None) -> FloatArray:
     run = faiss.Kmeans(
         points.shape[1],
         m,
@@ -117,21 +117,21 @@ def _lloyd(points: FloatArray, m: int, seed: int, centres: FloatArray | None) ->
         max_points_per_centroid=len(points),
         check_input_data_for_NaNs=False,
     )
-    run.train(points, init_centroids=centres)
+    run.train(points, init_centroids=centers)
     return np.asarray(run.centroids)
 
 
-def _fill_empty(points: FloatArray, centres: FloatArray) -> FloatArray:
-    """Give every centre at least one point: an empty one moves to the worst served point."""
+def _fill_empty(points: FloatArray, centers: FloatArray) -> FloatArray:
+    """Give every center at least one point: an empty one moves to the worst served point."""
     for _ in range(_MOST_FILLS):
-        distances, nearest = faiss.knn(points, centres, 1)
-        empty = np.flatnonzero(np.bincount(nearest[:, 0], minlength=len(centres)) == 0)
+        distances, nearest = faiss.knn(points, centers, 1)
+        empty = np.flatnonzero(np.bincount(nearest[:, 0], minlength=len(centers)) == 0)
         if not len(empty):
-            return centres
+            return centers
         worst_served = np.argsort(-distances[:, 0], kind="stable")
         moved = first_distinct(points, worst_served, len(empty))
-        centres[empty[: len(moved)]] = points[moved]
-    return centres
+        centers[empty[: len(moved)]] = points[moved]
+    return centers
 
 
 def first_distinct(points: FloatArray, order: Indices, count: int) -> Indices:
@@ -153,15 +153,15 @@ def kmedoids(
 ) -> FloatArray:
     """Alternate assignment and medoids from a K-means start (Park and Jun, 2009)."""
     near = _framed(points).points
-    centres = kmeans(near, m, n_iter, rng, on_step)
+    centers = kmeans(near, m, n_iter, rng, on_step)
     medoids = np.empty(0, np.int64)
     for _ in range(n_iter):
-        _, nearest = faiss.knn(near, centres, 1)
-        # Of each cluster one member: centres that share their nearest sample stay apart.
+        _, nearest = faiss.knn(near, centers, 1)
+        # Of each cluster one member: centers that share their nearest sample stay apart.
         moved = _medoids(near, nearest[:, 0], rng)
         if np.array_equal(moved, medoids):
             break
-        medoids, centres = moved, near[moved]
+        medoids, centers = moved, near[moved]
     distances, _ = faiss.knn(near, near[medoids], 1)
     farthest = np.argsort(-distances[:, 0], kind="stable")
     # Equal samples may leave a cluster empty; the worst served points make up for it.

@@ -23,7 +23,7 @@ BUDGET = 6
 def sample_size(n: int, n_features: int, m: int) -> int:
     """How many rows a base set is learned from: 256 a point, within reason for time and memory.
 
-    Beyond that, more rows hardly move a centre; below 64 a point they would.
+    Beyond that, more rows hardly move a center; below 64 a point they would.
     """
     return min(n, max(64 * m, min(256 * min(m, 1000), SAMPLE_BYTES // (4 * n_features))))
 
@@ -36,10 +36,10 @@ class Size(NamedTuple):
 
 
 def automatic_size(n: int, n_features: int) -> Size:
-    """As many base points as there are data to tell their neighbourhoods, and time.
+    """As many base points as there are data to tell their neighborhoods, and time.
 
     MAP rises with m for as long as every base point has some ten training points: fewer no
-    longer tell who its neighbours are on the manifold. Work, which grows faster than m, is held
+    longer tell who its neighbors are on the manifold. Work, which grows faster than m, is held
     to six times that of 400 base points.
 
     Parameters
@@ -65,7 +65,7 @@ def work(n: int, n_features: int, m: int) -> float:
     """Estimate the arithmetic of fitting: k-means, the nearest base points, an embedding."""
     width = PROJECTED if projects(n_features, m) else n_features
     clusters = 20.0 * 2 * sample_size(n, n_features, m) * m * width
-    neighbours = 2.0 * min(n, 256 * m) * m * width
+    neighbors = 2.0 * min(n, 256 * m) * m * width
     # Of so many base points, t-SNE no longer looks at every pair.
     pairs = m * (m if m <= 4096 else 1500)
-    return clusters + neighbours + 500.0 * 4 * pairs * 64
+    return clusters + neighbors + 500.0 * 4 * pairs * 64

@@ -21,7 +21,7 @@ Indices = NDArray[np.int64]
 OnStep = Callable[[int, int], None]
 
 
-class LabelledBase(NamedTuple):
+class LabeledBase(NamedTuple):
     """A base set chosen class by class (Alg. 2, line 1)."""
 
     points: FloatArray
@@ -73,7 +73,7 @@ class BaseStrategy(BaseEstimator, ABC):
 
     def choose_per_class(
         self, X: Rows | Any, y: Any, *, rng: _validation.Seed = None, on_step: OnStep | None = None
-    ) -> LabelledBase:
+    ) -> LabeledBase:
         """Share the m base points out over the classes and choose each class's (Alg. 2, line 1).
 
         Parameters
@@ -81,7 +81,7 @@ class BaseStrategy(BaseEstimator, ABC):
         X
             Training data.
         y
-            A label for each row; -1 is unlabelled and belongs to no class.
+            A label for each row; -1 is unlabeled and belongs to no class.
         rng
             Generator or seed.
         on_step
@@ -90,15 +90,15 @@ class BaseStrategy(BaseEstimator, ABC):
         rows = self._as_rows(X)
         rng = _validation.generator(rng)
         y = _validation.labels(y, len(rows), type(self).__name__)
-        labelled = is_labelled(y)
-        classes, sizes = np.unique(y[labelled], return_counts=True)
+        labeled = is_labeled(y)
+        classes, sizes = np.unique(y[labeled], return_counts=True)
         if not len(classes):
             _validation.refuse("y", type(self).__name__, "labels of at least 1 class", "only -1")
         m = self.size(len(rows), rows.n_features).m
         m = _validation.integer(m, "m", type(self).__name__, low=2 * len(classes))
         parts, names = [], []
         for step, (label, share) in enumerate(zip(classes, share_out(m, sizes), strict=True)):
-            members = np.flatnonzero(labelled & (y == label))
+            members = np.flatnonzero(labeled & (y == label))
             limit = sample_size(len(members), rows.n_features, share)
             if limit < len(members):
                 members = np.sort(rng.choice(members, limit, replace=False))
@@ -106,7 +106,7 @@ class BaseStrategy(BaseEstimator, ABC):
             names.append(np.full(len(parts[-1]), label))
             if on_step:
                 on_step(step + 1, len(classes))
-        return LabelledBase(np.concatenate(parts), np.concatenate(names))
+        return LabeledBase(np.concatenate(parts), np.concatenate(names))
 
     def _as_rows(self, X: Rows | Any) -> Rows:
         if isinstance(X, Rows):
@@ -152,7 +152,7 @@ class RandomBase(BaseStrategy):
 
 
 class KMeansBase(BaseStrategy):
-    """Centres of K-means, the paper's choice: least distortion for m points.
+    """Centers of K-means, the paper's choice: least distortion for m points.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def share_out(m: int, sizes: Indices) -> list[int]:
     return [int(s) for s in shares]
 
 
-def is_labelled(y: NDArray[Any]) -> NDArray[np.bool_]:
+def is_labeled(y: NDArray[Any]) -> NDArray[np.bool_]:
     """Tell which rows have a label; -1 means none, as in scikit-learn, and an empty name too."""
     if y.dtype.kind in "iuf":
         return np.asarray(y != -1)

@@ -20,9 +20,9 @@ class Wanted(NamedTuple):
     settings: list[str]
     seed: int
 
-    def hasher(self, *, labelled: bool) -> Hasher:
+    def hasher(self, *, labeled: bool) -> Hasher:
         """Make the hasher; without a method the one that suits."""
-        kind = _kind(self.method or ("supervisedimh" if labelled else "imh"))
+        kind = _kind(self.method or ("supervisedimh" if labeled else "imh"))
         accepted = inspect.signature(kind).parameters
         params: dict[str, Any] = {"n_bits": self.bits} if self.bits else {}
         if "random_state" in accepted:
@@ -31,7 +31,7 @@ class Wanted(NamedTuple):
         for name in params:
             _demand(name.split("__")[0], sorted(accepted), f"a setting of {kind.__name__}")
         hasher: Hasher = kind(**_with_strategies(params))
-        _demand_use_of_labels(hasher, labelled)
+        _demand_use_of_labels(hasher, labeled)
         return hasher
 
 
@@ -85,9 +85,9 @@ def _demand(value: object, choices: list[str], what: str) -> None:
         raise typer.BadParameter(f"{what} must be one of {', '.join(choices)}, got {value!r}.")
 
 
-def _demand_use_of_labels(hasher: Hasher, labelled: bool) -> None:
+def _demand_use_of_labels(hasher: Hasher, labeled: bool) -> None:
     from sklearn.utils import get_tags
 
-    if labelled and not get_tags(hasher).target_tags.required:
+    if labeled and not get_tags(hasher).target_tags.required:
         name = type(hasher).__name__
         raise typer.BadParameter(f"labels must go with a method that learns from them, got {name}.")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitfold.cli._comparison import COLUMNS, DEFAULT, RADIUS, Digits, Run, about, cells, shown
-from bitfold.cli._pictures import CLEAR, GREY, RED, Pixels, image, ink, paint
+from bitfold.cli._pictures import CLEAR, GRAY, RED, Pixels, image, ink, paint
 
 TOP = 10
 DEPTH = 150
@@ -109,7 +109,7 @@ def _found(digits: Digits, run: Run, row: int) -> str:
         for place, item in enumerate(run.ranked[row, :TOP])
     )
     places = f"{missed.sum()} of the first {DEPTH} wrong"
-    strip = image(paint(missed[None], RED, GREY), places, "strip")
+    strip = image(paint(missed[None], RED, GRAY), places, "strip")
     name = escape(run.score.method)
     return f'<td data-method="{name}"><div class="ten">{pictures}</div>{strip}</td>'
 
@@ -138,7 +138,7 @@ def codes(digits: Digits, run: Run) -> str:
 def _bits(own: Pixels, others: Pixels, label: int) -> str:
     """Draw a query's code above others; a bit that differs from it is red."""
     bits = np.concatenate([own, others]).astype(bool)
-    pixels = paint(bits, GREY, CLEAR)
+    pixels = paint(bits, GRAY, CLEAR)
     pixels[bits != bits[0]] = RED
     apart = ", ".join(str(n) for n in (others != own).sum(axis=1))
     text = f"Code of a {label}, and others that differ from it in {apart} bits"

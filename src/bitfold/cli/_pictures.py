@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 Pixels = NDArray[np.uint8]
-Colour = tuple[int, int, int, int]
+Color = tuple[int, int, int, int]
 """Red, green, blue, opacity."""
 
 # Both can be seen on a light ground and on a dark one.
-GREY: Colour = (100, 116, 139, 255)
-RED: Colour = (224, 44, 44, 255)
-CLEAR: Colour = (0, 0, 0, 0)
+GRAY: Color = (100, 116, 139, 255)
+RED: Color = (224, 44, 44, 255)
+CLEAR: Color = (0, 0, 0, 0)
 
 
 def png(pixels: Pixels) -> bytes:
@@ -47,6 +47,6 @@ def ink(pixels: Pixels) -> Pixels:
     return rgba
 
 
-def paint(mask: NDArray[np.bool_], yes: Colour, no: Colour) -> Pixels:
-    """Colour a mask."""
+def paint(mask: NDArray[np.bool_], yes: Color, no: Color) -> Pixels:
+    """Color a mask."""
     return np.where(mask[..., None], np.array(yes), np.array(no)).astype(np.uint8)

@@ -86,7 +86,7 @@ class Asked(NamedTuple):
 
 
 def _asked(data: str, labels: Path | None, queries: int | None, rows: int) -> Asked:
-    from reproduction.data import DATA, UNLABELLED
+    from reproduction.data import DATA, UNLABELED
     from reproduction.records import Case
 
     if data in DATA:
@@ -94,7 +94,7 @@ def _asked(data: str, labels: Path | None, queries: int | None, rows: int) -> As
             demand = "labels must go with a file of vectors"
             raise typer.BadParameter(f"{demand}, got the data set {data}.")
         case = Case(data, "", 0, queries=queries or 1000, rows=rows)
-        return Asked(case, "nearest" if data in UNLABELLED else "label")
+        return Asked(case, "nearest" if data in UNLABELED else "label")
     path = Path(data)
     if data == "-" or not Place.of(path).path.exists():
         known = ", ".join(DATA)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _SHARE = 0.02
 """Without labels the closest rows are the right answers: so many of them ..."""
 
-_MOST_NEIGHBOURS = 10_000
+_MOST_NEIGHBORS = 10_000
 """... and no more."""
 
 
@@ -47,7 +47,7 @@ def evaluate(
     """Measure how well the codes find what belongs together.
 
     Items with the label of the query are the right answers; without labels, the closest 2 percent
-    of the rows in ℓ2. Rows labelled -1 are unlabelled: they are searched, but are neither queries
+    of the rows in ℓ2. Rows labeled -1 are unlabeled: they are searched, but are neither queries
     nor right answers. Ties count as their mean over all orders.
 
     Example: bitfold evaluate model.bitfold vectors.npy --labels labels.npy
@@ -124,7 +124,7 @@ def _evaluate(model: Path, split: Split, radius: int, cutoff: int) -> dict[str, 
 def _coded(hasher: Hasher, split: Split, shown: Bars) -> Coded:
     import numpy as np
 
-    from bitfold.base_set import is_labelled
+    from bitfold.base_set import is_labeled
     from bitfold.cli._inputs import open_again, read_vectors
     from bitfold.datasets._base import drawn
     from bitfold.metrics import Relevance
@@ -144,7 +144,7 @@ def _coded(hasher: Hasher, split: Split, shown: Bars) -> Coded:
         queries = _encoded(hasher, Q, "queries", shown)
     if y is not None:
         asked = y[held] if split.query_labels is None else _labels(split.query_labels, len(queries))
-        known = is_labelled(asked)
+        known = is_labeled(asked)
         if not known.any():
             raise ValueError("queries must have labels, some at least, got -1 for all of them.")
         relevance = Relevance.labels(asked[known], y[kept])
@@ -152,7 +152,7 @@ def _coded(hasher: Hasher, split: Split, shown: Bars) -> Coded:
     with shown.spinner("looking for the closest rows"):
         near = _closest(X, X[held] if split.queries is None else Q, kept)
     answers = f"the {near.shape[1]:,} closest items"
-    return Coded(database, queries, Relevance.neighbours(near), answers)
+    return Coded(database, queries, Relevance.neighbors(near), answers)
 
 
 def _demand_rest(n_rows: int, hold_out: int | None) -> None:
@@ -184,12 +184,12 @@ def _closest(X: NDArray[Any], queries: NDArray[Any], kept: NDArray[np.int64]) ->
     """
     import numpy as np
 
-    from bitfold.metrics import closest_neighbours
+    from bitfold.metrics import closest_neighbors
 
-    k = min(_MOST_NEIGHBOURS, max(1, round(_SHARE * len(kept))))
+    k = min(_MOST_NEIGHBORS, max(1, round(_SHARE * len(kept))))
     number = np.full(len(X), -1)
     number[kept] = np.arange(len(kept))
-    near = number[closest_neighbours(X, queries, k=k + len(X) - len(kept))]
+    near = number[closest_neighbors(X, queries, k=k + len(X) - len(kept))]
     first = np.argsort(near < 0, axis=1, kind="stable")[:, :k]
     return np.take_along_axis(near, first, axis=1)
 

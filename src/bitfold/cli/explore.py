@@ -30,11 +30,11 @@ def explore(
     ] = None,
     vectors: Annotated[
         Path | None,
-        typer.Option(help="The items' vectors, for exact neighbours and the map."),
+        typer.Option(help="The items' vectors, for exact neighbors and the map."),
     ] = None,
     labels: Annotated[
         Path | None,
-        typer.Option(help="Labels, to colour by: .npy, or text, one a line."),
+        typer.Option(help="Labels, to color by: .npy, or text, one a line."),
     ] = None,
     text: Annotated[Path | None, typer.Option(help="Text, one item a line.", exists=True)] = None,
     sample: Annotated[int, typer.Option(min=1, max=50_000, help="Items on the map.")] = 4000,

@@ -67,7 +67,7 @@ def _fit(vectors: Path, labels: Path | None, out: Path, wanted: Wanted) -> dict[
             # Under the spinner, because these imports take a second or two.
             from bitfold.cli._inputs import open_again, read_labels
 
-            hasher = wanted.hasher(labelled=labels is not None)
+            hasher = wanted.hasher(labeled=labels is not None)
             y = None if labels is None else read_labels(labels)
             X = open_again(vectors)
         start = time.perf_counter()

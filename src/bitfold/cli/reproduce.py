@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from reproduction.artefacts import Artefact, Protocol
+    from reproduction.artifacts import Artifact, Protocol
     from reproduction.records import Case, Record, Records
 
 
 def reproduce(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Artefacts, or all.", metavar="[NAME]...")
+        list[str] | None, typer.Argument(help="Artifacts, or all.", metavar="[NAME]...")
     ] = None,
     show_list: Annotated[
-        bool, typer.Option("--list", help="Show every artefact and the time it takes.")
+        bool, typer.Option("--list", help="Show every artifact and the time it takes.")
     ] = False,
     quick: Annotated[bool, typer.Option(help="A small version of each.")] = False,
     repeats: Annotated[
@@ -45,7 +45,7 @@ def reproduce(
 
     Example: bitfold reproduce fig-mnist --quick
     """
-    from reproduction.artefacts import Protocol
+    from reproduction.artifacts import Protocol
 
     protocol = Protocol(repeats, queries, quick)
     if show_list or not names:
@@ -60,21 +60,21 @@ def reproduce(
     problems = _run(chosen, protocol, out)
     path = _report(out, protocol, chosen, _command(names, protocol))
     if as_json:
-        typer.echo(json.dumps({"report": str(path), "artefacts": [a.name for a in chosen]}))
+        typer.echo(json.dumps({"report": str(path), "artifacts": [a.name for a in chosen]}))
     else:
         typer.echo(f"Report written to {path}")
     if problems:
         raise FileNotFoundError(" ".join(problems))
 
 
-def _chosen(names: list[str]) -> list[Artefact]:
-    from reproduction.artefacts import ARTEFACTS
+def _chosen(names: list[str]) -> list[Artifact]:
+    from reproduction.artifacts import ARTIFACTS
 
     for name in names:
-        if name != "all" and name not in ARTEFACTS:
-            known = ", ".join(["all", *ARTEFACTS])
-            raise typer.BadParameter(f"artefacts must be among {known}, got {name!r}.")
-    return [a for a in ARTEFACTS.values() if "all" in names or a.name in names]
+        if name != "all" and name not in ARTIFACTS:
+            known = ", ".join(["all", *ARTIFACTS])
+            raise typer.BadParameter(f"artifacts must be among {known}, got {name!r}.")
+    return [a for a in ARTIFACTS.values() if "all" in names or a.name in names]
 
 
 def _demand_extra() -> None:
@@ -100,21 +100,21 @@ def _records(out: Path, quick: bool) -> Records:
     return Records(out / ("records-quick.jsonl" if quick else "records.jsonl"))
 
 
-def _cases(artefact: Artefact, protocol: Protocol) -> list[Case]:
-    """Cases of an artefact, on those of its data sets that are there.
+def _cases(artifact: Artifact, protocol: Protocol) -> list[Case]:
+    """Cases of an artifact, on those of its data sets that are there.
 
     Where none is, all but the stand-ins, which cannot be downloaded: their loading will say so.
     """
     from reproduction.data import at_hand
 
-    cases = artefact.cases(protocol)
+    cases = artifact.cases(protocol)
     found = [case for case in cases if at_hand(case.data)]
     return found or [case for case in cases if case.data != "sift_photos"]
 
 
 @dataclass(frozen=True)
 class Listed:
-    """An artefact: how many runs it has, how many are missing, and the seconds they may take."""
+    """An artifact: how many runs it has, how many are missing, and the seconds they may take."""
 
     name: str
     place: str
@@ -125,8 +125,8 @@ class Listed:
 
 
 def _list(protocol: Protocol, out: Path) -> list[Listed]:
-    """All artefacts, and all of them together: what they share is run once."""
-    from reproduction.artefacts import ARTEFACTS
+    """All artifacts, and all of them together: what they share is run once."""
+    from reproduction.artifacts import ARTIFACTS
     from reproduction.estimates import from_records
 
     known = _records(out, protocol.quick)
@@ -136,10 +136,10 @@ def _list(protocol: Protocol, out: Path) -> list[Listed]:
         missing = [case for case in cases if case not in known]
         return Listed(name, place, title, len(cases), len(missing), sum(map(estimate, missing)))
 
-    of = {name: _cases(artefact, protocol) for name, artefact in ARTEFACTS.items()}
+    of = {name: _cases(artifact, protocol) for name, artifact in ARTIFACTS.items()}
     every = list(dict.fromkeys(case for cases in of.values() for case in cases))
     return [
-        *(listed(a.name, a.place, a.title, of[name]) for name, a in ARTEFACTS.items()),
+        *(listed(a.name, a.place, a.title, of[name]) for name, a in ARTIFACTS.items()),
         listed("all", "", "What is shared runs once", every),
     ]
 
@@ -161,7 +161,7 @@ def _show(listed: list[Listed]) -> None:
     output().print(table)
 
 
-def _run(chosen: list[Artefact], protocol: Protocol, out: Path) -> list[str]:
+def _run(chosen: list[Artifact], protocol: Protocol, out: Path) -> list[str]:
     """Run the missing cases, those that are shared once; say which data could not be had.
 
     Where only some of what was asked for has its data, the rest is run all the same.
@@ -189,16 +189,16 @@ def _run(chosen: list[Artefact], protocol: Protocol, out: Path) -> list[str]:
     return problems
 
 
-def _report(out: Path, protocol: Protocol, chosen: list[Artefact], command: str) -> Path:
-    from reproduction.artefacts import ARTEFACTS
+def _report(out: Path, protocol: Protocol, chosen: list[Artifact], command: str) -> Path:
+    from reproduction.artifacts import ARTIFACTS
     from reproduction.report import write_report
     from reproduction.shown import choose
 
     known = {quick: list(_records(out, quick)) for quick in (True, False)}
-    asked = {artefact.name for artefact in chosen}
+    asked = {artifact.name for artifact in chosen}
     of: dict[str, list[Record]] = {}
-    for name, artefact in ARTEFACTS.items():
+    for name, artifact in ARTIFACTS.items():
         quick_first = protocol.quick and name in asked
         for quick in (quick_first, not quick_first):
-            of[name] = of.get(name) or choose(artefact, protocol, known[quick], quick=quick)
-    return write_report(out, ARTEFACTS.values(), of, command)
+            of[name] = of.get(name) or choose(artifact, protocol, known[quick], quick=quick)
+    return write_report(out, ARTIFACTS.values(), of, command)

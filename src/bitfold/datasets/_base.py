@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bitfold import _validation
 from bitfold.io import cache
 from bitfold.io.progress import Progress, shown
-from bitfold.metrics import Relevance, closest_neighbours
+from bitfold.metrics import Relevance, closest_neighbors
 
 _SAME: NDArray[Any] = np.empty((0, 0))
 """Stands for training on the database."""
@@ -21,7 +21,7 @@ _WORTH_KEEPING = 1 << 29
 """Pairs of a query and a row from which on their distances are not measured twice."""
 
 _QUERIES = 1000
-"""Queries whose neighbours are found at a time."""
+"""Queries whose neighbors are found at a time."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,8 +39,8 @@ class Dataset:
         What to call it in tables and figures.
     train
         Vectors to learn from; the database, unless the protocol has others.
-    neighbours
-        True nearest neighbours that come with the data, one row of ids a query, nearest first; or
+    neighbors
+        True nearest neighbors that come with the data, one row of ids a query, nearest first; or
         None.
 
     Examples
@@ -56,7 +56,7 @@ class Dataset:
     query_labels: Any = None
     name: str = "data"
     train: NDArray[Any] = field(default_factory=lambda: _SAME)
-    neighbours: NDArray[np.integer[Any]] | None = None
+    neighbors: NDArray[np.integer[Any]] | None = None
 
     def __post_init__(self) -> None:
         if self.train is _SAME:
@@ -68,7 +68,7 @@ class Dataset:
                 _validation.refuse(name, "Dataset", f"rows of {width} features", f"shape {shape}")
         _demand_length(self.labels, "labels", self.database)
         _demand_length(self.query_labels, "query_labels", self.queries)
-        _demand_length(self.neighbours, "neighbours", self.queries)
+        _demand_length(self.neighbors, "neighbors", self.queries)
         if (self.labels is None) != (self.query_labels is None):
             _validation.refuse("labels", "Dataset", "given for both sides or neither", "one side")
 
@@ -81,7 +81,7 @@ class Dataset:
         """Which items answer which query: same label, or without labels the closest 2 percent."""
         if self.labels is not None:
             return Relevance.labels(self.query_labels, self.labels)
-        return Relevance.neighbours(self.closest())
+        return Relevance.neighbors(self.closest())
 
     def closest(
         self, fraction: float = 0.02, *, progress: Progress | None = None
@@ -99,17 +99,17 @@ class Dataset:
             Called with (stage, done, total) as the work goes on; None shows a bar on a terminal.
         """
         if len(self.database) * len(self.queries) < _WORTH_KEEPING:
-            return closest_neighbours(self.database, self.queries, share=fraction)
+            return closest_neighbors(self.database, self.queries, share=fraction)
         key = cache.digest_of(self.database, self.queries, np.array([fraction]))
-        width = closest_neighbours(self.database, self.queries[:1], share=fraction).shape[1]
+        width = closest_neighbors(self.database, self.queries[:1], share=fraction).shape[1]
         with shown(progress) as report:
             return cache.kept_rows(
-                cache.folder("neighbours") / f"{key}.npy",
+                cache.folder("neighbors") / f"{key}.npy",
                 (len(self.queries), width),
                 np.int32 if len(self.database) <= np.iinfo(np.int32).max else np.int64,
-                lambda rows: closest_neighbours(self.database, self.queries[rows], share=fraction),
+                lambda rows: closest_neighbors(self.database, self.queries[rows], share=fraction),
                 step=_QUERIES,
-                report=lambda done, total: report("neighbours", done, total),
+                report=lambda done, total: report("neighbors", done, total),
             )
 
 

@@ -3,7 +3,7 @@
 A pickle is a program for a stack machine that may call anything. The original batches of CIFAR-10
 are such programs, but need very little: dictionaries, lists, strings, small integers and arrays of
 bytes. This reader knows the operations for these and no others. The few functions a batch names
-are recognised by their names and stand for themselves; nothing is ever imported or called.
+are recognized by their names and stand for themselves; nothing is ever imported or called.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def ann_benchmarks(
     download: bool = True,
     progress: Progress | None = None,
 ) -> Dataset:
-    """A data set of ann-benchmarks, with its true neighbours.
+    """A data set of ann-benchmarks, with its true neighbors.
 
     Such a file holds ``train`` (the database), ``test`` (the queries) and their ``neighbors``, and
     says which distance is meant. Vectors compared by angle are scaled to length 1, so that ℓ2 ranks
@@ -67,18 +67,18 @@ def ann_benchmarks(
     import_h5py()
     remote = Remote(f"{_PLACE}{name}.hdf5", _SHA256.get(name))
     path = located("ann-benchmarks", remote, download=download, progress=progress)
-    base, queries, neighbours, distance = _read(path)
+    base, queries, neighbors, distance = _read(path)
     first = first_queries(queries, n_queries, name)
-    queries, neighbours = queries[first], neighbours[first]
+    queries, neighbors = queries[first], neighbors[first]
     if distance == "angular":
         base, queries = _kept_units(path, base, progress), _units(queries)
     elif distance == "hamming":
         base, queries = base.view(np.uint8), queries.view(np.uint8)
-    return Dataset(base, queries, name=name, neighbours=neighbours)
+    return Dataset(base, queries, name=name, neighbors=neighbors)
 
 
 def _read(path: Path) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], str]:
-    """Return base, queries, neighbours and the distance that is meant."""
+    """Return base, queries, neighbors and the distance that is meant."""
     wrong = (OSError, KeyError, ValueError, TypeError, RuntimeError, AttributeError)
     with read_as("an HDF5 file of ann-benchmarks", path, *wrong), import_h5py().File(path) as file:
         distance = file.attrs["distance"]
@@ -87,25 +87,25 @@ def _read(path: Path) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], str]:
         if distance not in _DISTANCES or kind != "dense":
             demand = f"vectors compared by {', '.join(_DISTANCES)} distance"
             raise DamagedData(f"{path} must hold {demand}, got {kind} {distance} ones.")
-        base, queries, neighbours = (
+        base, queries, neighbors = (
             mapped(path, file[key]) for key in ("train", "test", "neighbors")
         )
-    _demand_shapes(path, base, queries, neighbours)
+    _demand_shapes(path, base, queries, neighbors)
     if distance == "hamming" and base.dtype.itemsize * queries.dtype.itemsize != 1:
         raise DamagedData(f"{path} must hold bits, a byte each, got {base.dtype}.")
-    return base, queries, neighbours, distance
+    return base, queries, neighbors, distance
 
 
 def _demand_shapes(
-    path: Path, base: NDArray[Any], queries: NDArray[Any], neighbours: NDArray[Any]
+    path: Path, base: NDArray[Any], queries: NDArray[Any], neighbors: NDArray[Any]
 ) -> None:
-    shapes = [array.shape for array in (base, queries, neighbours)]
+    shapes = [array.shape for array in (base, queries, neighbors)]
     fit = all(len(shape) == 2 and 0 not in shape for shape in shapes)
     fit = fit and shapes[0][1] == shapes[1][1] and shapes[1][0] == shapes[2][0]
-    if not fit or neighbours.dtype.kind not in "iu" or int(neighbours.max()) >= len(base):
+    if not fit or neighbors.dtype.kind not in "iu" or int(neighbors.max()) >= len(base):
         listed = ", ".join(map(str, shapes))
         raise DamagedData(
-            f"{path} must hold vectors, queries and their neighbours, got shapes {listed} "
+            f"{path} must hold vectors, queries and their neighbors, got shapes {listed} "
             f"that do not fit, or ids beyond them."
         )
 

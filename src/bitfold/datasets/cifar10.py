@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bitfold import _validation
 from bitfold.datasets._base import Dataset, split
 from bitfold.datasets._cifar_images import SIDE, Album, Bytes, album
-from bitfold.features import colour_gist, gist
+from bitfold.features import color_gist, gist
 from bitfold.features.gist import VERSION
 from bitfold.io import cache
 from bitfold.io.progress import Progress, shown
@@ -35,7 +35,7 @@ def cifar10(
     download: bool = True,
     progress: Progress | None = None,
 ) -> Dataset:
-    """60,000 pictures of 10 kinds of things, by default as grey GIST (Sec. 4 of the paper).
+    """60,000 pictures of 10 kinds of things, by default as gray GIST (Sec. 4 of the paper).
 
     Looked for in ``cifar10/`` below the folder that ``BITFOLD_DATA`` names and in the cache folder
     (``BITFOLD_CACHE``, by default ``~/.cache/bitfold``): ``cifar10-jpeg.npz``, a copy as JPEG
@@ -51,7 +51,7 @@ def cifar10(
     seed
         Seed of the split.
     features
-        ``"gist512"``, grey; ``"gist960"``, colour; or ``"pixels"``, 3,072 bytes, colour by pixel.
+        ``"gist512"``, gray; ``"gist960"``, color; or ``"pixels"``, 3,072 bytes, color by pixel.
     download
         Whether to download what is missing; ``BITFOLD_OFFLINE=1`` forbids it everywhere.
     progress
@@ -82,7 +82,7 @@ def cifar10_patches(
     download: bool = True,
     progress: Progress | None = None,
 ) -> Dataset:
-    """GIST-960-CIFAR: colour GIST of CIFAR-10's pictures and of patches of them.
+    """GIST-960-CIFAR: color GIST of CIFAR-10's pictures and of patches of them.
 
     A stand-in for GIST1M where that is not at hand; never to be reported as GIST1M. The rows are
     the pictures and then patches of 24 × 24 pixels, mirrored or not, all of different places, in
@@ -145,8 +145,8 @@ def _describe_views(pictures: Bytes, views: Views, rows: slice) -> FloatArray:
     picture, view = views.picture[rows], views.view[rows]
     out = np.empty((len(picture), 960), np.float32)
     whole = view == 0
-    out[whole] = colour_gist(pictures[picture[whole]])
-    out[~whole] = colour_gist(patches(pictures[picture[~whole]], view[~whole] - 1))
+    out[whole] = color_gist(pictures[picture[whole]])
+    out[~whole] = color_gist(patches(pictures[picture[~whole]], view[~whole] - 1))
     return out
 
 
@@ -178,14 +178,14 @@ def _kept(
         )
 
 
-def _grey(pictures: Bytes) -> Bytes:
+def _gray(pictures: Bytes) -> Bytes:
     """Lightness by ITU-R 601, in the whole numbers in which Pillow counts."""
     red, green, blue = np.moveaxis(pictures.astype(np.uint32), 3, 0)
-    grey: Bytes = ((19595 * red + 38470 * green + 7471 * blue + 32768) >> 16).astype(np.uint8)
-    return grey
+    gray: Bytes = ((19595 * red + 38470 * green + 7471 * blue + 32768) >> 16).astype(np.uint8)
+    return gray
 
 
 _DESCRIPTORS: dict[str, tuple[Callable[[Bytes], FloatArray], int]] = {
-    "gist512": (lambda pictures: gist(_grey(pictures)), 512),
-    "gist960": (colour_gist, 960),
+    "gist512": (lambda pictures: gist(_gray(pictures)), 512),
+    "gist960": (color_gist, 960),
 }

@@ -18,7 +18,7 @@ Bytes = NDArray[np.uint8]
 
 
 class Pictures(NamedTuple):
-    """Pictures in the order of a data set's rows: grey (n, side, side) or colour (..., 3)."""
+    """Pictures in the order of a data set's rows: gray (n, side, side) or color (..., 3)."""
 
     database: Bytes
     queries: Bytes

@@ -38,9 +38,9 @@ def manifold(
     A point has ``n_dims`` coordinates on its class's sheet, uniform in [0, 1]. Each of its
     features is a smooth random function of them (a Gaussian process with a Gaussian kernel, drawn
     by random Fourier features), half of it common to all classes and half the class's own; each
-    class is then centred. So the sheets bend several times through the same part of space: classes
-    share their mean and nearly their spread, and no hyperplane and no ball around a centre tells
-    them apart, but nearest neighbours do. More ``n_features`` keep the sheets farther apart, more
+    class is then centered. So the sheets bend several times through the same part of space: classes
+    share their mean and nearly their spread, and no hyperplane and no ball around a center tells
+    them apart, but nearest neighbors do. More ``n_features`` keep the sheets farther apart, more
     ``n_dims`` need more points.
 
     Parameters

@@ -49,7 +49,7 @@ def sift1m(
 def gist1m(
     n_queries: int | None = None, *, download: bool = True, progress: Progress | None = None
 ) -> Dataset:
-    """A million colour GIST descriptors of 960 dimensions, and 1,000 queries (Sec. 4).
+    """A million color GIST descriptors of 960 dimensions, and 1,000 queries (Sec. 4).
 
     Looked for, read and trained on like :func:`sift1m`: ``gist/gist_base.fvecs`` and so on, or
     ``gist.tar.gz``.
@@ -76,9 +76,9 @@ def _load(
 ) -> Dataset:
     names = [f"{stem}_{part}" for part in _PARTS]
     folder = _unpacked(stem, names, download, progress)
-    base, queries, neighbours = (read_vectors(folder / name) for name in names)
+    base, queries, neighbors = (read_vectors(folder / name) for name in names)
     first = first_queries(queries, n_queries, name)
-    return Dataset(base, queries[first], name=name, neighbours=neighbours[first])
+    return Dataset(base, queries[first], name=name, neighbors=neighbors[first])
 
 
 def first_queries(queries: NDArray[Any], n_queries: int | None, owner: str) -> slice:

@@ -16,7 +16,7 @@ FloatArray = NDArray[np.float32]
 RealArray = NDArray[np.float64]
 
 _SPARE = 64
-"""Worst served rows at hand for centres that lost all theirs."""
+"""Worst served rows at hand for centers that lost all theirs."""
 
 
 class Picked(NamedTuple):
@@ -35,7 +35,7 @@ class Served(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """What a pass learns: each centre's rows, summed and counted, and the worst served rows."""
+    """What a pass learns: each center's rows, summed and counted, and the worst served rows."""
 
     totals: RealArray
     counts: RealArray
@@ -67,7 +67,7 @@ def serve(
     step = block_length(max(base.points.shape))
     for start, values in frame.blocks(block, first_row, step) if len(base.points) else ():
         here = slice(start - first_row, start - first_row + len(values))
-        found = base.neighbours(values)
+        found = base.neighbors(values)
         closer = found.sq_distances[:, 0] < sq_distances[here]
         sq_distances[here][closer] = found.sq_distances[closer, 0]
         nearest[here][closer] = found.indices[closer, 0] + first
@@ -94,12 +94,12 @@ def count_served(served: Served, n_points: int) -> RealArray:
 
 
 def sums_of(block: Any, first_row: int, frame: Frame, base: BaseSet) -> Sums:
-    """Assign a block's rows to their nearest centres."""
+    """Assign a block's rows to their nearest centers."""
     m, n_features = base.points.shape
     totals, counts = np.zeros((m, n_features)), np.zeros(m)
     keys = np.empty(len(block))
     for start, values in frame.blocks(block, first_row, block_length(max(m, n_features))):
-        found = base.neighbours(values)
+        found = base.neighbors(values)
         add_rows(values, found.indices[:, 0], np.ones(len(values)), totals, counts)
         keys[start - first_row : start - first_row + len(values)] = -found.sq_distances[:, 0]
     return Sums(totals, counts, _pick_smallest(block, frame, keys, _SPARE))

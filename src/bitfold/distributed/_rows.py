@@ -92,19 +92,19 @@ class RemoteMatrix:
 class Frame:
     """How a block of raw rows is read on a worker."""
 
-    centre: FloatArray
+    center: FloatArray
     owner: str
 
     def blocks(
         self, block: Any, first_row: int, step: int, *, skip: int = 0, stride: int = 1
     ) -> Iterator[tuple[int, FloatArray]]:
-        """Yield (number of the first row, centred rows), ``step`` rows at a time.
+        """Yield (number of the first row, centered rows), ``step`` rows at a time.
 
         The first ``skip`` such blocks are left out, and then of ``stride`` all but the first. The
         memory of a block is used again for the next.
         """
         matrix = np.asarray(block)
-        rows = Rows(matrix, self.centre, self.owner)
+        rows = Rows(matrix, self.center, self.owner)
         for start in range(skip * step, len(matrix), step * stride):
             stop = min(start + step, len(matrix))
             with naming_rows(matrix, self.owner, first_row):
@@ -112,9 +112,9 @@ class Frame:
             yield first_row + start, values
 
     def take(self, block: Any, rows: NDArray[np.integer[Any]]) -> FloatArray:
-        """Return chosen rows of a block, centred."""
+        """Return chosen rows of a block, centered."""
         picked = pick(block, rows)
-        return Rows(picked, self.centre, self.owner).block(0, len(picked))
+        return Rows(picked, self.center, self.owner).block(0, len(picked))
 
 
 @contextmanager
@@ -131,7 +131,7 @@ def naming_rows(
 
 @dataclass(frozen=True)
 class DaskRows(Rows):
-    """A Dask array of known blocks seen as float32 rows relative to ``centre``.
+    """A Dask array of known blocks seen as float32 rows relative to ``center``.
 
     All that :class:`bitfold.io.rows.Rows` offers works, with the same numbers bit for bit: blocks
     and samples are fetched. :meth:`map` is for passes over everything: it runs on the workers, and
@@ -142,7 +142,7 @@ class DaskRows(Rows):
 
     @classmethod
     def of(cls, array: da.Array, owner: str, on_rows: OnStep | None = None) -> DaskRows:
-        """Centre on the mean, found in one pass that also proves every distance finite."""
+        """Center on the mean, found in one pass that also proves every distance finite."""
         matrix: Any = RemoteMatrix(array)
         rows = cls(matrix, np.zeros(array.shape[1], np.float32), owner, on_rows)
         total = np.zeros(array.shape[1])
@@ -161,7 +161,7 @@ class DaskRows(Rows):
     @property
     def frame(self) -> Frame:
         """How workers read the vectors."""
-        return Frame(self.centre, self.owner)
+        return Frame(self.center, self.owner)
 
     def map(
         self,
@@ -196,7 +196,7 @@ class DaskRows(Rows):
     def take(self, indices: NDArray[np.integer[Any]]) -> FloatArray:
         """Return chosen rows."""
         fetched = self.matrix[indices]
-        return Rows(fetched, self.centre, self.owner).block(0, len(fetched))
+        return Rows(fetched, self.center, self.owner).block(0, len(fetched))
 
 
 def _aligned(lengths: tuple[int, ...], step: int) -> tuple[int, ...]:

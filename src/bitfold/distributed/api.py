@@ -61,7 +61,7 @@ def fit(hasher: H, X: Any, y: Any = None, *, progress: Progress | None = None) -
         rows = replace(rows, on_rows=partial(progress, "rows"))
     if hasattr(hasher, "feature_names_in_"):  # of a former fit; these columns have no names
         del hasher.feature_names_in_
-    hasher.n_features_in_, hasher.centre_ = rows.n_features, rows.centre
+    hasher.n_features_in_, hasher.center_ = rows.n_features, rows.center
     hasher._learn(rows, y, progress or _silent)
     return hasher
 

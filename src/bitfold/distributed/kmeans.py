@@ -55,7 +55,7 @@ _EARLY_STEPS = 10
 """... and Lloyd iterations on them alone, before all rows do the rest."""
 
 _MOST_FILLS = 10
-"""Passes that may be spent on centres without rows; with rows that differ none or one is."""
+"""Passes that may be spent on centers without rows; with rows that differ none or one is."""
 
 _TINY = float(np.finfo(np.float64).tiny)
 
@@ -64,7 +64,7 @@ _FEW = 64
 
 
 class Weighted(NamedTuple):
-    """Candidates for centres, and how many rows are nearest to each."""
+    """Candidates for centers, and how many rows are nearest to each."""
 
     points: FloatArray
     weights: RealArray
@@ -80,7 +80,7 @@ class Part:
 
 
 class DaskKMeansBase(KMeansBase):
-    """Centres of K-means over rows that stay on a Dask cluster.
+    """Centers of K-means over rows that stay on a Dask cluster.
 
     Seeds are drawn in rounds as in k-means||: rows in proportion to their squared distance from
     those drawn before; k-means++ then reduces them, weighted by the rows nearest to each. A random
@@ -175,7 +175,7 @@ class _Cluster:
         return _Cluster(drawn, self.frame, self.n_features)
 
     def kmeans(self, m: int, n_iter: int, rng: np.random.Generator, on_step: OnStep) -> FloatArray:
-        """Return m centres, or the distinct rows if there are no more."""
+        """Return m centers, or the distinct rows if there are no more."""
         before = _ROUNDS + 1
         total = before + _EARLY_STEPS + n_iter + 1
         few = self.sampled(_EARLY * m, rng)
@@ -186,18 +186,18 @@ class _Cluster:
         else:
             _warn_of_few(len(seeds.points), m)
             return seeds.points
-        centres = reduced(seeds, m, rng)
+        centers = reduced(seeds, m, rng)
         for step in range(_EARLY_STEPS + n_iter):
             rows = few if step < _EARLY_STEPS else self
-            centres = moved(centres, rows.sums(centres))
+            centers = moved(centers, rows.sums(centers))
             on_step(before + step + 1, total)
         for _ in range(_MOST_FILLS):
-            found = self.sums(centres)
+            found = self.sums(centers)
             if found.counts.all():
                 break
-            centres = filled(centres, found)
+            centers = filled(centers, found)
         on_step(total, total)
-        return centres
+        return centers
 
     def seeds(self, m: int, rng: np.random.Generator, on_round: Callable[[int], None]) -> Weighted:
         """Draw more than m distinct rows, or all there are; rows far from those drawn before."""
@@ -233,9 +233,9 @@ class _Cluster:
         drawn = [call(attrgetter("drawn"), state) for state in now]
         return now, reduce(drawn, partial(smallest, size))
 
-    def sums(self, centres: FloatArray) -> Sums:
-        """Assign every row to its nearest centre: one pass."""
-        base = sent(BaseSet(centres, 1), "centres")
+    def sums(self, centers: FloatArray) -> Sums:
+        """Assign every row to its nearest center: one pass."""
+        base = sent(BaseSet(centers, 1), "centers")
         found: Sums = reduce(
             [call(sums_of, part.block, part.first_row, self.frame, base) for part in self.parts],
             add_sums,
@@ -244,49 +244,49 @@ class _Cluster:
 
 
 def reduced(seeds: Weighted, m: int, rng: np.random.Generator) -> FloatArray:
-    """Reduce weighted candidates to m centres, by k-means++ and a few Lloyd iterations."""
+    """Reduce weighted candidates to m centers, by k-means++ and a few Lloyd iterations."""
     points, weights = seeds
     seed = int(rng.integers(2**31))
-    centres: FloatArray
+    centers: FloatArray
     # One trial a step, as first published: more cost minutes for thousands of points, and the
     # iterations that follow leave no difference.
-    centres, _ = kmeans_plusplus(
+    centers, _ = kmeans_plusplus(
         points, m, sample_weight=weights, random_state=seed, n_local_trials=1
     )
     for _ in range(_REFINE):
-        nearest = _nearest(points, BaseSet(centres, 1))
-        totals, counts = np.zeros(centres.shape), np.zeros(m)
+        nearest = _nearest(points, BaseSet(centers, 1))
+        totals, counts = np.zeros(centers.shape), np.zeros(m)
         add_rows(points, nearest, weights, totals, counts)
-        centres = _means(totals, counts, centres)
-    return centres
+        centers = _means(totals, counts, centers)
+    return centers
 
 
-def moved(centres: FloatArray, found: Sums) -> FloatArray:
-    """Move every centre to the mean of its rows."""
-    return filled(_means(found.totals, found.counts, centres), found)
+def moved(centers: FloatArray, found: Sums) -> FloatArray:
+    """Move every center to the mean of its rows."""
+    return filled(_means(found.totals, found.counts, centers), found)
 
 
-def filled(centres: FloatArray, found: Sums) -> FloatArray:
-    """Move centres without rows to the worst served ones."""
+def filled(centers: FloatArray, found: Sums) -> FloatArray:
+    """Move centers without rows to the worst served ones."""
     empty = np.flatnonzero(found.counts == 0)
     if not len(empty):
-        return centres
+        return centers
     _, first = np.unique(found.worst.rows, axis=0, return_index=True)
     rows = found.worst.rows[np.sort(first)[: len(empty)]]
-    centres = centres.copy()
-    centres[empty[: len(rows)]] = rows
-    return centres
+    centers = centers.copy()
+    centers[empty[: len(rows)]] = rows
+    return centers
 
 
-def _means(totals: RealArray, counts: RealArray, centres: FloatArray) -> FloatArray:
+def _means(totals: RealArray, counts: RealArray, centers: FloatArray) -> FloatArray:
     means = totals / np.maximum(counts, _TINY)[:, None]
-    return np.where(counts[:, None] > 0, means, centres).astype(np.float32)
+    return np.where(counts[:, None] > 0, means, centers).astype(np.float32)
 
 
 def _nearest(points: FloatArray, base: BaseSet) -> NDArray[np.int32]:
     step = block_length(max(base.points.shape))
     return np.concatenate(
-        [base.neighbours(points[i : i + step]).indices[:, 0] for i in range(0, len(points), step)]
+        [base.neighbors(points[i : i + step]).indices[:, 0] for i in range(0, len(points), step)]
     )
 
 

@@ -1,6 +1,6 @@
 """Step 2, the embedding of the base set: one file per manifold method."""
 
-from bitfold.embedding.base import DataGraph, Embedding, Given, Neighbours
+from bitfold.embedding.base import DataGraph, Embedding, Given, Neighbors
 from bitfold.embedding.diffusion import DiffusionMaps
 from bitfold.embedding.elastic import ElasticEmbedding
 from bitfold.embedding.isomap import Isomap
@@ -23,6 +23,6 @@ __all__ = [
     "Given",
     "Isomap",
     "LaplacianEigenmaps",
-    "Neighbours",
+    "Neighbors",
     "RelaxedLaplacian",
 ]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from bitfold.embedding.base import Neighbours
+from bitfold.embedding.base import Neighbors
 
 FloatArray = NDArray[np.float32]
 
@@ -27,30 +27,30 @@ _PAIRS_AT_ONCE = 4 << 20
 def perplexity_affinities(
     base: FloatArray, perplexity: float, n_neighbors: int | None = None
 ) -> csr_array:
-    """p_ij of Eq. (11): symmetrised conditional probabilities of Gaussian neighbours, sum 1.
+    """p_ij of Eq. (11): symmetrized conditional probabilities of Gaussian neighbors, sum 1.
 
-    Each point's bandwidth gives its neighbours the wanted perplexity (2 to the entropy).
+    Each point's bandwidth gives its neighbors the wanted perplexity (2 to the entropy).
 
     Parameters
     ----------
     base
         The base set, one point a row.
     perplexity
-        Effective number of neighbours.
+        Effective number of neighbors.
     n_neighbors
         How many nearest count; None is 3 × perplexity, which leaves out less than a thousandth.
     """
-    sq_distances, neighbours = _neighbours(base, n_neighbors or int(np.ceil(3 * perplexity)))
+    sq_distances, neighbors = _neighbors(base, n_neighbors or int(np.ceil(3 * perplexity)))
     conditional = _match_perplexity(sq_distances, perplexity)
-    m, k = neighbours.shape
-    P = csr_array((conditional.ravel(), neighbours.ravel(), np.arange(m + 1) * k), shape=(m, m))
+    m, k = neighbors.shape
+    P = csr_array((conditional.ravel(), neighbors.ravel(), np.arange(m + 1) * k), shape=(m, m))
     P = (P + P.T).tocsr() / (2 * m)
     P.sort_indices()
     return P
 
 
 def counted_affinities(
-    blocks: Iterable[Neighbours], m: int, n_neighbors: int = 12, power: float = 3.0, steps: int = 1
+    blocks: Iterable[Neighbors], m: int, n_neighbors: int = 12, power: float = 3.0, steps: int = 1
 ) -> csr_array:
     """p_ij from the data: how many training points lie between base points i and j.
 
@@ -58,7 +58,7 @@ def counted_affinities(
     the data are dense along the way from i to j many points do, and where there is a gap none
     does, however near the two are: the graph follows the manifold. It is the competitive Hebbian
     rule of topology-representing networks. Counts are relative to how many points the two have,
-    as in a cosine, or base points in dense regions would be everybody's neighbours.
+    as in a cosine, or base points in dense regions would be everybody's neighbors.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def counted_affinities(
     return P
 
 
-def _shared_points(blocks: Iterable[Neighbours], m: int) -> csr_array:
+def _shared_points(blocks: Iterable[Neighbors], m: int) -> csr_array:
     """Count the points between each two base points, relative to what the two have."""
     sizes = np.ones(m)  # one more than it has, so that nothing is divided by zero
     pairs, times = np.empty(0, np.int64), np.empty(0, np.int64)
@@ -136,7 +136,7 @@ def _strongest(links: coo_array, n_neighbors: int, power: float) -> csr_array:
     return coo_array(values, shape=links.shape).tocsr()
 
 
-def _neighbours(base: FloatArray, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _neighbors(base: FloatArray, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Squared distances and indices of the k nearest others of each base point."""
     m = len(base)
     k = min(k, m - 1)
@@ -152,12 +152,12 @@ def _neighbours(base: FloatArray, k: int) -> tuple[NDArray[np.float64], NDArray[
 
 
 def _match_perplexity(sq_distances: NDArray[np.float64], perplexity: float) -> NDArray[np.float64]:
-    """Rows exp(-β_i d²), normalised, with β_i bisected for the wanted entropy."""
+    """Rows exp(-β_i d²), normalized, with β_i bisected for the wanted entropy."""
     k = sq_distances.shape[1]
     if perplexity >= k:
         warnings.warn(
             f"perplexity {perplexity:g} is out of reach with {k + 1} base points; "
-            f"all {k} neighbours of a point count alike.",
+            f"all {k} neighbors of a point count alike.",
             stacklevel=5,
         )
         return np.full_like(sq_distances, 1 / k)
@@ -167,14 +167,14 @@ def _match_perplexity(sq_distances: NDArray[np.float64], perplexity: float) -> N
     low, high = np.full((len(shifted), 1), -30.0), np.full((len(shifted), 1), 30.0)
     for _ in range(60):  # halving log2 β's range below float64's resolution of it
         middle = (low + high) / 2
-        p = _normalised(shifted, np.exp2(middle))
+        p = _normalized(shifted, np.exp2(middle))
         entropy = -np.sum(p * np.log(p, out=np.zeros_like(p), where=p > 0), axis=1, keepdims=True)
         too_wide = entropy > np.log(perplexity)
         low, high = np.where(too_wide, middle, low), np.where(too_wide, high, middle)
     return p
 
 
-def _normalised(shifted: NDArray[np.float64], beta: NDArray[np.float64]) -> NDArray[np.float64]:
+def _normalized(shifted: NDArray[np.float64], beta: NDArray[np.float64]) -> NDArray[np.float64]:
     p = np.exp(-beta * shifted)
-    normalised: NDArray[np.float64] = p / p.sum(axis=1, keepdims=True)
-    return normalised
+    normalized: NDArray[np.float64] = p / p.sum(axis=1, keepdims=True)
+    return normalized

@@ -17,7 +17,7 @@ OnStep = Callable[[int, int], None]
 """Told (done, total) as the work goes on."""
 
 
-class Neighbours(NamedTuple):
+class Neighbors(NamedTuple):
     """For a block of training points: their nearest base points, nearest first."""
 
     indices: NDArray[np.int32]
@@ -38,7 +38,7 @@ class DataGraph(Protocol):
     def __len__(self) -> int:
         """How many training points there are."""
 
-    def blocks(self, at_most: int | None = None) -> Iterator[Neighbours]:
+    def blocks(self, at_most: int | None = None) -> Iterator[Neighbors]:
         """Yield the k nearest base points of training points, block by block.
 
         All of them, or about ``at_most``, spread evenly.
@@ -92,7 +92,7 @@ class Embedding(BaseEstimator, ABC):
 
         Returns
         -------
-        One row per base point, centred on the origin, as Eq. (9) assumes.
+        One row per base point, centered on the origin, as Eq. (9) assumes.
         """
         owner = type(self).__name__
         points = _validation.matrix(base, owner, name="base", min_rows=2)
@@ -111,4 +111,4 @@ class Embedding(BaseEstimator, ABC):
 
     @abstractmethod
     def _embed(self, base: FloatArray, n_components: int, given: Given) -> NDArray[Any]:
-        """Place checked points; ``embed`` centres what this returns."""
+        """Place checked points; ``embed`` centers what this returns."""

@@ -1,6 +1,6 @@
 """Descent: the one solver of t-SNE, SNE and the elastic embedding, in 2 to 128 dimensions.
 
-All three pull neighbours together along sparse affinities and push every pair apart. The push is
+All three pull neighbors together along sparse affinities and push every pair apart. The push is
 dense, m × m, and is computed by row blocks as two matrix products with one pass between them, so
 that a step costs little more than those products and memory stays at one block.
 """
@@ -45,8 +45,8 @@ class Push(NamedTuple):
     cost: float
 
 
-def normalised(force: FloatArray, Z: float) -> Push:
-    """Divide a repulsion by its normaliser; its cost is log Z.
+def normalized(force: FloatArray, Z: float) -> Push:
+    """Divide a repulsion by its normalizer; its cost is log Z.
 
     Points flung so far apart that nothing is left of Z are no place to be.
     """
@@ -113,7 +113,7 @@ class Descent(NamedTuple):
 
 
 def descend(P: csr_array, objective: Objective, Y: FloatArray, schedule: Schedule) -> Descent:
-    """Minimise attraction along P plus repulsion, from Y, by descent with momentum and gains.
+    """Minimize attraction along P plus repulsion, from Y, by descent with momentum and gains.
 
     Unlike in the plane, points pass each other freely in 16 and more dimensions; neither early
     exaggeration nor a period of low momentum is needed to untangle them.

@@ -14,8 +14,8 @@ from bitfold.embedding.base import Embedding, FloatArray, Given, Limit
 
 RealArray = NDArray[np.float64]
 
-SIGMA_NEIGHBOUR = 5
-"""The default bandwidth is the mean distance to this neighbour."""
+SIGMA_NEIGHBOR = 5
+"""The default bandwidth is the mean distance to this neighbor."""
 
 FADED = 1e-20
 """Smallest factor of a coordinate against the first: its sign survives in float32."""
@@ -36,7 +36,7 @@ def diffusion_maps(
     n_steps: int = 1,
 ) -> RealArray:
     """Return the eigenvectors ψ of the Markov matrix times their eigenvalues to the n_steps."""
-    sigma = bandwidth or graph.typical_distance(graph.nearest(base, SIGMA_NEIGHBOUR))
+    sigma = bandwidth or graph.typical_distance(graph.nearest(base, SIGMA_NEIGHBOR))
     kernel = diffusion_kernel(graph.all_distances(base), sigma, alpha)
     # D⁻¹K has the eigenvalues of the symmetric D^-½ K D^-½, whose trivial eigenvector is √d.
     root = np.sqrt(kernel.sum(axis=1))

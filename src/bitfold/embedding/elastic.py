@@ -1,4 +1,4 @@
-"""Elastic embedding of the base set: springs between neighbours, repulsion between all."""
+"""Elastic embedding of the base set: springs between neighbors, repulsion between all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from bitfold import _validation
 from bitfold.embedding import descent, sampled_repulsion
 from bitfold.embedding.sne import neg_sq_distances
-from bitfold.embedding.stochastic import Minimise, Stochastic
+from bitfold.embedding.stochastic import Minimize, Stochastic
 
 FloatArray = NDArray[np.float32]
 
@@ -23,7 +23,7 @@ def elastic_repulsion(Y: FloatArray, strength: float) -> descent.Push:
     share = strength / (len(Y) * (len(Y) - 1))
 
     def push(rows: slice) -> float:
-        # numpy's exponential is vectorised, the compiler's is not.
+        # numpy's exponential is vectorized, the compiler's is not.
         weights = np.exp(neg_sq_distances(products, rows))
         sums = weights.sum(axis=1)
         force[rows] = descent.push_apart(Y, rows, weights, sums)
@@ -59,7 +59,7 @@ def elastic_embedding(
     schedule: descent.Schedule,
     strength: float,
 ) -> descent.Descent:
-    """Minimise Σ p_ij d² + λ mean exp(-d²) over all pairs."""
+    """Minimize Σ p_ij d² + λ mean exp(-d²) over all pairs."""
     objective = sampled_repulsion.objective(
         partial(elastic_repulsion, strength=strength),
         partial(elastic_estimate, strength=strength),
@@ -77,8 +77,8 @@ class ElasticEmbedding(Stochastic):
     Parameters
     ----------
     perplexity
-        Effective number of neighbours of a base point, by distance (the paper's form). None counts
-        the neighbours in the training data, where there are 5 for each base point, and is 5 else.
+        Effective number of neighbors of a base point, by distance (the paper's form). None counts
+        the neighbors in the training data, where there are 5 for each base point, and is 5 else.
     n_iter
         The most iterations; fewer if the cost stops falling.
     learning_rate
@@ -101,6 +101,6 @@ class ElasticEmbedding(Stochastic):
         super().__init__(perplexity, n_iter, learning_rate)
         self.strength = strength
 
-    def _minimiser(self, m: int, points_each: float | None) -> Minimise:
+    def _minimizer(self, m: int, points_each: float | None) -> Minimize:
         strength = _validation.positive(self.strength, "strength", type(self).__name__)
         return partial(elastic_embedding, strength=strength)

@@ -20,8 +20,8 @@ ROUNDING = 1e-10
 
 
 def scalar_products(base: NDArray[np.floating[Any]], n_neighbors: int) -> RealArray:
-    """Return the centred scalar products that belong to the distances along the graph."""
-    geodesics = shortest_path(graph.neighbour_graph(base, n_neighbors), directed=False)
+    """Return the centered scalar products that belong to the distances along the graph."""
+    geodesics = shortest_path(graph.neighbor_graph(base, n_neighbors), directed=False)
     products: RealArray = KernelCenterer().fit_transform(-0.5 * np.square(geodesics))
     return (products + products.T) / 2
 
@@ -36,7 +36,7 @@ def isomap(base: NDArray[np.floating[Any]], n_components: int, n_neighbors: int)
 
 
 class Isomap(Embedding):
-    """Unroll the base set: distances along the neighbour graph become straight ones.
+    """Unroll the base set: distances along the neighbor graph become straight ones.
 
     Distances along a graph are seldom Euclidean, so that only some of the m - 1 dimensions are
     real; asking for more is an error that names their number.

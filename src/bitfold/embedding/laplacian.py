@@ -35,7 +35,7 @@ class LaplacianEigenmaps(Embedding):
         Base points to which each base point is linked; at most all others. Components that stay
         apart are joined by their shortest edges.
     bandwidth
-        σ of the weights exp(-d²/σ²); ``None`` is the mean distance to the farthest neighbour.
+        σ of the weights exp(-d²/σ²); ``None`` is the mean distance to the farthest neighbor.
 
     References
     ----------

@@ -16,14 +16,14 @@ RealArray = NDArray[np.float64]
 
 
 def reconstruction_weights(
-    points: RealArray, neighbours: NDArray[np.intp], regularization: float
+    points: RealArray, neighbors: NDArray[np.intp], regularization: float
 ) -> RealArray:
-    """Return for each point the weights, summing to one, that best rebuild it from neighbours."""
-    weights = np.empty(neighbours.shape)
-    for i, near in enumerate(neighbours):
+    """Return for each point the weights, summing to one, that best rebuild it from neighbors."""
+    weights = np.empty(neighbors.shape)
+    for i, near in enumerate(neighbors):
         offsets = points[near] - points[i]
         gram = offsets @ offsets.T
-        # With more neighbours than dimensions many weights rebuild the point; take the evenest.
+        # With more neighbors than dimensions many weights rebuild the point; take the evenest.
         gram.flat[:: len(near) + 1] += regularization * (np.trace(gram) or 1.0)
         weights[i] = np.linalg.solve(gram, np.ones(len(near)))
     weights /= weights.sum(axis=1, keepdims=True)
@@ -38,22 +38,22 @@ def locally_linear_embedding(
 ) -> RealArray:
     """Return the eigenvectors of (I - W)ᵀ(I - W) with the smallest eigenvalues but the trivial."""
     near = graph.nearest(base, n_neighbors).indices
-    weights = reconstruction_weights(graph.centred(base), near, regularization)
+    weights = reconstruction_weights(graph.centered(base), near, regularization)
     W = graph.sparse_rows(near, weights, len(near))
     residual = sparse.eye_array(len(near), format="csr") - W
     return spectral.smoothest((residual.T @ residual).toarray(), n_components)
 
 
 class LLE(Embedding):
-    """Rebuild each base point from its neighbours by the same weights as in the input space.
+    """Rebuild each base point from its neighbors by the same weights as in the input space.
 
     The weights are scikit-learn's standard LLE's. The constant vector is taken out before the
-    eigenvectors are sought, so that a neighbour graph in several parts embeds as well.
+    eigenvectors are sought, so that a neighbor graph in several parts embeds as well.
 
     Parameters
     ----------
     n_neighbors
-        Neighbours that rebuild each base point; at most all others.
+        Neighbors that rebuild each base point; at most all others.
     regularization
         What is added to the diagonal of each local Gram matrix, relative to its trace.
 

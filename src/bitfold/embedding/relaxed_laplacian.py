@@ -11,12 +11,12 @@ from scipy import sparse
 
 from bitfold import _validation
 from bitfold._linalg import graph, spectral
-from bitfold.embedding.base import DataGraph, Embedding, FloatArray, Given, Limit, Neighbours
+from bitfold.embedding.base import DataGraph, Embedding, FloatArray, Given, Limit, Neighbors
 
 RealArray = NDArray[np.float64]
 
 
-def data_laplacian(blocks: Iterable[Neighbours], m: int, bandwidth: float) -> RealArray:
+def data_laplacian(blocks: Iterable[Neighbors], m: int, bandwidth: float) -> RealArray:
     """Return T = D_BX - W̄_XBᵀ W_XB of Sec. 3.5, m × m, without ever holding W_XB.
 
     With s_i the sum of row i of W_XB and p_i that row of W̄_XB, which sums to one,
@@ -34,7 +34,7 @@ def data_laplacian(blocks: Iterable[Neighbours], m: int, bandwidth: float) -> Re
     return (T + T.T) / 2
 
 
-def row_weights(block: Neighbours, bandwidth: float) -> tuple[RealArray, RealArray]:
+def row_weights(block: Neighbors, bandwidth: float) -> tuple[RealArray, RealArray]:
     """Return the rows of W̄_XB and, as a column, the row sums of W_XB.
 
     Subtracting a row's smallest exponent leaves W̄ as it is and keeps it from 0/0; in W it would
@@ -65,7 +65,7 @@ def relaxed_laplacian(
 class RelaxedLaplacian(Embedding):
     """Keep base points near to each other and to the training points around them.
 
-    Minimises trace(Yᵀ(M + λT)Y) under YᵀY = mI (Sec. 3.5): M = D_B - W_B asks for smoothness
+    Minimizes trace(Yᵀ(M + λT)Y) under YᵀY = mI (Sec. 3.5): M = D_B - W_B asks for smoothness
     within the base set, T = D_BX - W̄_XBᵀ W_XB for smoothness between the base set and the
     training data, each training point lying at the weighted mean of its nearest base points.
 
@@ -77,7 +77,7 @@ class RelaxedLaplacian(Embedding):
     smoothness
         λ, the weight of the training data against the base set.
     bandwidth
-        σ of W_B; ``None`` is the mean distance to the farthest neighbour.
+        σ of W_B; ``None`` is the mean distance to the farthest neighbor.
 
     References
     ----------

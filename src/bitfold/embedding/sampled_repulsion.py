@@ -115,7 +115,7 @@ def listed(Y: FloatArray) -> NDArray[np.int32]:
 
 
 class Gaussian:
-    """Gaussian weights of each point's listed neighbours, and of a sample that stands for others.
+    """Gaussian weights of each point's listed neighbors, and of a sample that stands for others.
 
     Parameters
     ----------

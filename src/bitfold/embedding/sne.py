@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from bitfold._kernels import forces
 from bitfold.embedding import descent, sampled_repulsion
-from bitfold.embedding.stochastic import Minimise, Stochastic
+from bitfold.embedding.stochastic import Minimize, Stochastic
 
 FloatArray = NDArray[np.float32]
 
@@ -16,14 +16,14 @@ FloatArray = NDArray[np.float32]
 def gaussian_repulsion(Y: FloatArray) -> descent.Push:
     """Σ_j (q_j|i + q_i|j) (y_i - y_j) / 2m; its cost is the mean of log Z_i.
 
-    Each point has its own normaliser Z_i = Σ_j exp(-d²), so that they must all be known before
+    Each point has its own normalizer Z_i = Σ_j exp(-d²), so that they must all be known before
     the first force: a pass for them, then one for the forces.
     """
     products = descent.Products(Y)
     m = len(Y)
     log_Z, force = np.empty(m, np.float32), np.empty_like(Y)
 
-    def normalise(rows: slice) -> float:
+    def normalize(rows: slice) -> float:
         exponents = neg_sq_distances(products, rows)
         # Relative to the nearest point, or a point far from all others would have Z = 0.
         nearest = exponents.max(axis=1)
@@ -38,7 +38,7 @@ def gaussian_repulsion(Y: FloatArray) -> descent.Push:
         force[rows] = descent.push_apart(Y, rows, weights, weights.sum(axis=1))
         return 0.0
 
-    cost = descent.over_row_blocks(normalise, m) / m
+    cost = descent.over_row_blocks(normalize, m) / m
     descent.over_row_blocks(push, m)
     force *= np.float32(0.5 / m)
     return descent.Push(force, cost)
@@ -59,7 +59,7 @@ def gaussian_estimate(
     pairs = sampled_repulsion.Gaussian(Y, near, sample)
     log_Z, force = np.empty(m, np.float32), np.empty_like(Y)
 
-    def normalise(rows: slice) -> float:
+    def normalize(rows: slice) -> float:
         exponents = np.hstack(pairs.exponents(rows))
         nearest = exponents.max(axis=1)
         exponents -= nearest[:, None]
@@ -69,7 +69,7 @@ def gaussian_estimate(
     def push(rows: slice) -> float:
         own = log_Z[rows, None]
         close, far = pairs.exponents(rows)
-        # The other point's normaliser may not have met this one, which q_i|j ≤ 1 would need.
+        # The other point's normalizer may not have met this one, which q_i|j ≤ 1 would need.
         returned = np.minimum(close - log_Z[near[rows]], 0)
         returned_far = np.minimum(far - log_Z[sample], 0)
         force[rows] = pairs.push_apart(
@@ -77,7 +77,7 @@ def gaussian_estimate(
         )
         return 0.0
 
-    cost = descent.over_row_blocks(normalise, m) / m
+    cost = descent.over_row_blocks(normalize, m) / m
     descent.over_row_blocks(push, m)
     force *= np.float32(0.5 / m)
     return descent.Push(force, cost)
@@ -86,7 +86,7 @@ def gaussian_estimate(
 def sne(
     P: csr_array, n_components: int, rng: np.random.Generator, schedule: descent.Schedule
 ) -> descent.Descent:
-    """Minimise the mean of KL(P_i || Q_i) over the points i, with q_j|i ∝ exp(-|y_i - y_j|²).
+    """Minimize the mean of KL(P_i || Q_i) over the points i, with q_j|i ∝ exp(-|y_i - y_j|²).
 
     The cost is exact up to the constant entropy of P.
     """
@@ -98,13 +98,13 @@ def sne(
 
 
 class SNE(Stochastic):
-    """Stochastic neighbour embedding: conditional probabilities, Gaussian on both sides.
+    """Stochastic neighbor embedding: conditional probabilities, Gaussian on both sides.
 
     Parameters
     ----------
     perplexity
-        Effective number of neighbours of a base point, by distance (the paper's form). None counts
-        the neighbours in the training data, where there are 5 for each base point, and is 5 else.
+        Effective number of neighbors of a base point, by distance (the paper's form). None counts
+        the neighbors in the training data, where there are 5 for each base point, and is 5 else.
     n_iter
         The most iterations; fewer if the cost stops falling.
     learning_rate
@@ -115,5 +115,5 @@ class SNE(Stochastic):
     Hinton and Roweis, *Stochastic neighbor embedding*, NIPS 2002.
     """
 
-    def _minimiser(self, m: int, points_each: float | None) -> Minimise:
+    def _minimizer(self, m: int, points_each: float | None) -> Minimize:
         return sne

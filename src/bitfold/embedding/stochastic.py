@@ -13,10 +13,10 @@ from scipy.sparse import csr_array
 from bitfold import _validation
 from bitfold.embedding import descent
 from bitfold.embedding.affinity import counted_affinities, perplexity_affinities
-from bitfold.embedding.base import DataGraph, Embedding, Given, Neighbours
+from bitfold.embedding.base import DataGraph, Embedding, Given, Neighbors
 
 FloatArray = NDArray[np.float32]
-Minimise = Callable[[csr_array, int, np.random.Generator, descent.Schedule], descent.Descent]
+Minimize = Callable[[csr_array, int, np.random.Generator, descent.Schedule], descent.Descent]
 
 
 COUNT_FROM, COUNT_SHARPLY, COUNT_SURELY, COUNT_ENOUGH = 5, 15, 50, 256
@@ -25,7 +25,7 @@ no smoothing, from which on small differences between them are real, and after w
 looked at."""
 
 smoothly_counted = partial(counted_affinities, n_neighbors=40, power=1.0, steps=3)
-"""How a graph is counted where there are few points: their neighbours' neighbours tell more."""
+"""How a graph is counted where there are few points: their neighbors' neighbors tell more."""
 
 sharply_counted = partial(counted_affinities, power=2.0)
 surely_counted = counted_affinities
@@ -35,7 +35,7 @@ PERPLEXITY = 5.0
 """Of the base set's own distances, where the graph cannot be counted."""
 
 
-def how_counted(points_each: float) -> Callable[[Iterable[Neighbours], int], csr_array]:
+def how_counted(points_each: float) -> Callable[[Iterable[Neighbors], int], csr_array]:
     """Return how a graph is counted with so many training points a base point."""
     if points_each < COUNT_SHARPLY:
         return smoothly_counted
@@ -43,7 +43,7 @@ def how_counted(points_each: float) -> Callable[[Iterable[Neighbours], int], csr
 
 
 class Stochastic(Embedding):
-    """An embedding by descent along affinities; a subclass gives ``_minimiser``."""
+    """An embedding by descent along affinities; a subclass gives ``_minimizer``."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Stochastic(Embedding):
         else:
             P = how_counted(points_each)(data.blocks(at_most=COUNT_ENOUGH * m), m)
         schedule = descent.Schedule(n_iter, rate, on_step=given.on_step)
-        return self._minimiser(m, points_each)(P, n_components, given.rng, schedule).Y
+        return self._minimizer(m, points_each)(P, n_components, given.rng, schedule).Y
 
     def _points_each(self, data: DataGraph, m: int) -> float | None:
         """Return the training points a base point that the graph is counted with.
@@ -87,8 +87,8 @@ class Stochastic(Embedding):
         return perplexity_affinities(base, perplexity)
 
     @abstractmethod
-    def _minimiser(self, m: int, points_each: float | None) -> Minimise:
-        """Return what minimises the method's cost for m base points.
+    def _minimizer(self, m: int, points_each: float | None) -> Minimize:
+        """Return what minimizes the method's cost for m base points.
 
         ``points_each`` are the training points of one, if the graph was counted with them.
         """

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from bitfold import _validation
 from bitfold._kernels import forces
 from bitfold.embedding import descent, sampled_repulsion
-from bitfold.embedding.stochastic import COUNT_SURELY, Minimise, Stochastic
+from bitfold.embedding.stochastic import COUNT_SURELY, Minimize, Stochastic
 
 FloatArray = NDArray[np.float32]
 
@@ -32,7 +32,7 @@ def cauchy_repulsion(Y: FloatArray) -> descent.Push:
         return float(mass)
 
     Z = descent.over_row_blocks(push, len(Y))
-    return descent.normalised(force, Z)
+    return descent.normalized(force, Z)
 
 
 def cauchy_estimate(
@@ -63,7 +63,7 @@ def cauchy_estimate(
 
     # A sampled point met itself once, at weight 1.
     Z = descent.over_row_blocks(push, m) - share * len(sample)
-    return descent.normalised(force, Z)
+    return descent.normalized(force, Z)
 
 
 def tsne(
@@ -73,7 +73,7 @@ def tsne(
     schedule: descent.Schedule,
     exaggeration: float = 1.0,
 ) -> descent.Descent:
-    """Minimise KL(P || Q), Eq. (11), with q_ij ∝ 1 / (1 + |y_i - y_j|²).
+    """Minimize KL(P || Q), Eq. (11), with q_ij ∝ 1 / (1 + |y_i - y_j|²).
 
     The last fifth of the iterations pulls ``exaggeration`` times as strongly: what belongs
     together then closes ranks, and shares its codes.
@@ -99,24 +99,24 @@ def kl_divergence(P: csr_array, rng: np.random.Generator) -> descent.Objective:
 
 
 class TSNE(Stochastic):
-    """t-distributed stochastic neighbour embedding: IMH-tSNE, the paper's best.
+    """t-distributed stochastic neighbor embedding: IMH-tSNE, the paper's best.
 
-    Neighbours of the base set stay neighbours, and all others are pushed apart by a heavy-tailed
+    Neighbors of the base set stay neighbors, and all others are pushed apart by a heavy-tailed
     distribution, so that clusters do not crowd together: Eq. (11).
 
     Parameters
     ----------
     perplexity
-        Effective number of neighbours of a base point, by distance (the paper's form). None counts
-        the neighbours in the training data, where there are 5 for each base point, and is 5 else.
+        Effective number of neighbors of a base point, by distance (the paper's form). None counts
+        the neighbors in the training data, where there are 5 for each base point, and is 5 else.
     n_iter
         The most iterations; fewer if the cost stops falling.
     learning_rate
         Step of the descent; None is the number of base points.
     exaggeration
-        How much more strongly neighbours attract each other in the last fifth of the iterations:
+        How much more strongly neighbors attract each other in the last fifth of the iterations:
         codes repeat more often, and a lookup in a radius finds more. None is 1, and where the
-        neighbours are counted with fewer than 50 training points a base point the sixth root of
+        neighbors are counted with fewer than 50 training points a base point the sixth root of
         the thousands of base points, at least 1.
 
     References
@@ -139,7 +139,7 @@ class TSNE(Stochastic):
         super().__init__(perplexity, n_iter, learning_rate)
         self.exaggeration = exaggeration
 
-    def _minimiser(self, m: int, points_each: float | None) -> Minimise:
+    def _minimizer(self, m: int, points_each: float | None) -> Minimize:
         return partial(tsne, exaggeration=self._exaggeration(m, points_each))
 
     def _exaggeration(self, m: int, points_each: float | None) -> float:

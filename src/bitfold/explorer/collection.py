@@ -15,7 +15,7 @@ from bitfold.codes import Codes
 from bitfold.explorer.exact_search import Scan
 from bitfold.explorer.image_features import Reading, find_reading
 from bitfold.explorer.images import png
-from bitfold.explorer.items import UNLABELLED, Items
+from bitfold.explorer.items import UNLABELED, Items
 from bitfold.explorer.models import Coded, Spread, distances
 from bitfold.explorer.plane_map import Plane, chart
 from bitfold.explorer.queries import Query, Unknown, Upload, Uploads, read_upload
@@ -101,7 +101,7 @@ class Collection:
         """Count the items within each radius of a query, and those of its label."""
         alike = None
         label = self.label(query.item)
-        if label != UNLABELLED and shown.labels_by_bucket is not None:
+        if label != UNLABELED and shown.labels_by_bucket is not None:
             alike = shown.labels_by_bucket == label
         return shown.coded.spread(self.code(query, shown), alike, but=query.item)
 
@@ -112,14 +112,14 @@ class Collection:
     def exact(self, query: Query, k: int) -> Hits:
         """Find the items whose vectors are nearest in ℓ2, without the query itself."""
         if self.scan is None:
-            raise Unknown("There are no vectors to find exact neighbours in; give --vectors.")
+            raise Unknown("There are no vectors to find exact neighbors in; give --vectors.")
         if query.vector is None:
             raise Unknown(f"There is no vector of item {query.item}.")
         return self.scan.nearest(query.vector, k, but=query.item)
 
     def label(self, item: int | None) -> int:
         """Return an item's class, -1 if it has none."""
-        return UNLABELLED if item is None else int(self.items.labels_of(np.array([item]))[0])
+        return UNLABELED if item is None else int(self.items.labels_of(np.array([item]))[0])
 
     def picture(self, item: int) -> bytes:
         """Return an item's picture as PNG."""
@@ -145,7 +145,7 @@ class Collection:
         hasher = self.model(model).coded.hasher
         if not isinstance(hasher, InductiveHasher) or number >= len(hasher.base_set_):
             raise Unknown(f"Model {model} has no base point {number}.")
-        vector = hasher.base_set_[number].astype(np.float64) + hasher.centre_
+        vector = hasher.base_set_[number].astype(np.float64) + hasher.center_
         drawn = self.reading is not None and self.reading.scale > 0
         fits = drawn and self.reading is not None and self.reading.n_features == len(vector)
         picture = f"/api/models/{model}/base/{number}/picture" if fits else None

@@ -1,4 +1,4 @@
-"""Exact ℓ2 neighbours: what codes are measured against."""
+"""Exact ℓ2 neighbors: what codes are measured against."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitfold import _validation
-from bitfold.metrics import closest_neighbours
+from bitfold.metrics import closest_neighbors
 from bitfold.search import Hits
 
 Vector = NDArray[np.float64]
@@ -46,7 +46,7 @@ class Scan:
         vector, n = np.frombuffer(content), len(self.vectors)
         asked = k + (but is not None)
         while True:
-            rows = closest_neighbours(self.vectors, vector[None], k=min(asked, n))[0].tolist()
+            rows = closest_neighbors(self.vectors, vector[None], k=min(asked, n))[0].tolist()
             kept = [row for row in rows if row != but and self._belongs(row)][:k]
             if len(kept) == k or asked >= n:
                 break

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from bitfold.explorer.images import Album, NoPicture, on_white
-from bitfold.features import colour_gist, gist
+from bitfold.features import color_gist, gist
 
 Vector = NDArray[np.float64]
 Pixels = NDArray[np.uint8]
@@ -36,7 +36,7 @@ class Reading:
     size
         Width and height that pictures are brought to first.
     mode
-        "L" for grey, "RGB" for colour.
+        "L" for gray, "RGB" for color.
     describe
         From the pixels to the vector.
     scale
@@ -122,7 +122,7 @@ def _candidates(size: tuple[int, int], n_features: int) -> list[Reading]:
     if side and n_features == 512:
         found.append(Reading("GIST", size, "L", lambda pixels: gist(pixels[None])))
     if side and n_features == 960:
-        found.append(Reading("colour GIST", size, "RGB", lambda pixels: colour_gist(pixels[None])))
+        found.append(Reading("color GIST", size, "RGB", lambda pixels: color_gist(pixels[None])))
     return found
 
 

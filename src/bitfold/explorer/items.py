@@ -16,7 +16,7 @@ from bitfold.io.formats.errors import read_as
 Ids = NDArray[np.int64]
 Numbers = NDArray[np.int32]
 
-UNLABELLED = -1
+UNLABELED = -1
 """Number of an item's class where it has none."""
 
 _MOST_TEXT = 400
@@ -32,7 +32,7 @@ class Labels:
 
     @classmethod
     def of(cls, values: NDArray[Any]) -> Labels:
-        """Number the classes in their order; -1 and an empty name mean unlabelled."""
+        """Number the classes in their order; -1 and an empty name mean unlabeled."""
         if values.ndim != 1:
             _validation.refuse("labels", "the items", "one a row", f"shape {values.shape}")
         if values.dtype.kind == "f" and (values == np.floor(values)).all():
@@ -40,7 +40,7 @@ class Labels:
         classes, numbers = np.unique(values, return_inverse=True)
         names = [str(name) for name in classes.tolist()]
         known = np.array([name not in ("", "-1") for name in names], bool)
-        renumbered = np.where(known, np.cumsum(known) - 1, UNLABELLED)
+        renumbered = np.where(known, np.cumsum(known) - 1, UNLABELED)
         named = [name for name, kept in zip(names, known, strict=True) if kept]
         return cls(named, renumbered[numbers.ravel()].astype(np.int32))
 
@@ -66,10 +66,10 @@ class Items:
     def labels_of(self, ids: Ids) -> Numbers:
         """Return the classes of some items, -1 where there is none."""
         if self.labels is None:
-            return np.full(len(ids), UNLABELLED, np.int32)
+            return np.full(len(ids), UNLABELED, np.int32)
         numbers = self.labels.numbers
         there = (ids >= 0) & (ids < len(numbers))
-        return np.where(there, numbers[np.where(there, ids, 0)], np.int32(UNLABELLED))
+        return np.where(there, numbers[np.where(there, ids, 0)], np.int32(UNLABELED))
 
     def text_of(self, item: int) -> str | None:
         """Return the beginning of an item's text."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bitfold import _validation
 from bitfold.codes import Codes
 from bitfold.embedding import TSNE
-from bitfold.explorer.items import UNLABELLED, Items
+from bitfold.explorer.items import UNLABELED, Items
 from bitfold.explorer.models import Coded
 from bitfold.hashers.base.base_set import InductiveHasher
 from bitfold.induction import BaseSet, learn_bandwidth
@@ -27,7 +27,7 @@ Numbers = NDArray[np.int32]
 OnStep = Callable[[int, int], None]
 
 PERPLEXITY = 15.0
-"""Neighbours of a base point in the plane: more than in the code, for clusters the eye can tell."""
+"""Neighbors of a base point in the plane: more than in the code, for clusters the eye can tell."""
 
 ANCHORS = 1000
 """Points that t-SNE places; in the plane more of them fall apart into fragments.
@@ -55,27 +55,27 @@ class Carrier:
     Parameters
     ----------
     base
-        Points of the base set, relative to ``centre``.
+        Points of the base set, relative to ``center``.
     positions
         Their places in the plane.
     bandwidth
         σ of the weights.
-    centre
+    center
         What vectors are taken relative to; None carries codes.
     """
 
     base: BaseSet
     positions: FloatArray
     bandwidth: float
-    centre: FloatArray | None
+    center: FloatArray | None
 
     def place(self, vectors: NDArray[Any] | None, codes: Codes) -> FloatArray | None:
         """Return places of vectors, or of codes; None if vectors are needed and not there."""
-        if self.centre is None:
+        if self.center is None:
             return self.base.induce(_signs(codes), self.positions, self.bandwidth)
         if vectors is None:
             return None
-        rows = np.ascontiguousarray(np.asarray(vectors, np.float64) - self.centre, np.float32)
+        rows = np.ascontiguousarray(np.asarray(vectors, np.float64) - self.center, np.float32)
         return self.base.induce(rows, self.positions, self.bandwidth)
 
 
@@ -134,27 +134,27 @@ def _carrier(coded: Coded, vectors: NDArray[Any] | None, codes: Codes, on_step: 
         positions = _positions(hasher.base_set_, on_step)
         if vectors is not None:
             base = BaseSet(hasher.base_set_, hasher.k_)
-            return Carrier(base, positions, hasher.bandwidth_, hasher.centre_)
+            return Carrier(base, positions, hasher.bandwidth_, hasher.center_)
         points = _signs(Codes.from_bits(bits(hasher.bit_embedding_)))
         return _learned(points, positions, hasher.k_, None, _signs(codes))
     if vectors is None:
-        points, centre, rows = _signs(codes), None, _signs(codes)
+        points, center, rows = _signs(codes), None, _signs(codes)
     else:
-        centre = hasher.centre_
-        rows = np.ascontiguousarray(vectors.astype(np.float64) - centre, np.float32)
+        center = hasher.center_
+        rows = np.ascontiguousarray(vectors.astype(np.float64) - center, np.float32)
         points = rows
     # Equal points would only crowd one another out.
     anchors = np.unique(points, axis=0)
     some = np.random.default_rng(0).permutation(len(anchors))[:ANCHORS]
     anchors = np.ascontiguousarray(anchors[some])
-    return _learned(anchors, _positions(anchors, on_step), CARRIERS, centre, rows)
+    return _learned(anchors, _positions(anchors, on_step), CARRIERS, center, rows)
 
 
 def _learned(
-    points: FloatArray, positions: FloatArray, k: int, centre: FloatArray | None, rows: FloatArray
+    points: FloatArray, positions: FloatArray, k: int, center: FloatArray | None, rows: FloatArray
 ) -> Carrier:
     base = BaseSet(points, min(k, len(points)))
-    return Carrier(base, positions, learn_bandwidth(base.neighbours(rows)), centre)
+    return Carrier(base, positions, learn_bandwidth(base.neighbors(rows)), center)
 
 
 def _positions(points: FloatArray, on_step: OnStep) -> FloatArray:
@@ -183,7 +183,7 @@ def _embedded(points: FloatArray, on_step: OnStep) -> FloatArray:
         some = np.sort(np.random.default_rng(0).permutation(n)[:ANCHORS])
         placed = _embedded(points[some], on_step)
         anchors = BaseSet(np.ascontiguousarray(points[some]), CARRIERS)
-        return anchors.induce(points, placed, learn_bandwidth(anchors.neighbours(points)))
+        return anchors.induce(points, placed, learn_bandwidth(anchors.neighbors(points)))
     method = TSNE(perplexity=min(PERPLEXITY, n / 4))
     return np.ascontiguousarray(method.embed(points, 2, rng=0, on_step=on_step), np.float32)
 
@@ -195,12 +195,12 @@ def _signs(codes: Codes) -> FloatArray:
 
 def _labels_of_base(base: FloatArray, points: FloatArray, labels: Numbers) -> Numbers:
     """Give each base point the label that most of the items nearest to it in the plane have."""
-    out = np.full(len(base), UNLABELLED, np.int32)
-    labelled = labels != UNLABELLED
-    if not len(base) or not labelled.any():
+    out = np.full(len(base), UNLABELED, np.int32)
+    labeled = labels != UNLABELED
+    if not len(base) or not labeled.any():
         return out
-    around = BaseSet(np.ascontiguousarray(points[labelled]), VOTERS)
-    votes = labels[labelled][around.neighbours(base).indices]
+    around = BaseSet(np.ascontiguousarray(points[labeled]), VOTERS)
+    votes = labels[labeled][around.neighbors(base).indices]
     ballots = np.stack([np.repeat(np.arange(len(base)), votes.shape[1]), votes.ravel()], axis=1)
     pairs, counts = np.unique(ballots, axis=0, return_counts=True)
     # The last to be written is the one with the most votes.

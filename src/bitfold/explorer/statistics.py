@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfold.explorer.items import UNLABELLED, Items
+from bitfold.explorer.items import UNLABELED, Items
 from bitfold.explorer.models import Coded
 
 Reals = NDArray[np.float64]
@@ -31,7 +31,7 @@ REDUNDANT = 0.75
 CROWDED, OVERCROWDED = 0.25, 0.5
 """Shares of all items in one bucket."""
 
-NEIGHBOURS = 10
+NEIGHBORS = 10
 """Nearest items whose classes are looked at."""
 
 GOOD, POOR = 0.4, 0.1
@@ -123,8 +123,8 @@ def correlations(bits: NDArray[np.uint8], weights: Reals) -> tuple[Reals, Reals]
     """
     share = weights / weights.sum()
     balance = share @ bits
-    centred = (bits - balance) * np.sqrt(share)[:, None]
-    covariance = centred.T @ centred
+    centered = (bits - balance) * np.sqrt(share)[:, None]
+    covariance = centered.T @ centered
     deviation = np.sqrt(np.diag(covariance))
     scale = np.outer(deviation, deviation)
     matrix = np.divide(covariance, scale, out=np.zeros_like(covariance), where=scale > 1e-12)
@@ -159,17 +159,17 @@ def _largest(coded: Coded) -> list[Bucket]:
 def _precision(coded: Coded, items: Items) -> Precision | None:
     """Measure, for some items, how many of their nearest have the same label."""
     labels = items.labels_of(coded.ids)
-    labelled = coded.ids[labels != UNLABELLED]
-    if len(labelled) < 2:
+    labeled = coded.ids[labels != UNLABELED]
+    if len(labeled) < 2:
         return None
-    spread = np.linspace(0, len(labelled) - 1, min(len(labelled), _QUERIES)).astype(int)
-    shares = [_share_alike(coded, items, int(item)) for item in np.unique(labelled[spread])]
-    classes = np.bincount(labels[labels != UNLABELLED]) / len(labelled)
+    spread = np.linspace(0, len(labeled) - 1, min(len(labeled), _QUERIES)).astype(int)
+    shares = [_share_alike(coded, items, int(item)) for item in np.unique(labeled[spread])]
+    classes = np.bincount(labels[labels != UNLABELED]) / len(labeled)
     return Precision(float(np.mean(shares)), float((classes**2).sum()), len(shares))
 
 
 def _share_alike(coded: Coded, items: Items, item: int) -> float:
-    found = coded.nearest(coded.codes([item]), NEIGHBOURS, but=item).ids[0]
+    found = coded.nearest(coded.codes([item]), NEIGHBORS, but=item).ids[0]
     return float(np.mean(items.labels_of(found) == items.labels_of(np.array([item]))))
 
 
@@ -219,7 +219,7 @@ def _about_precision(precision: Precision) -> Finding:
     # How far between chance and all.
     gained = (precision.value - precision.chance) / max(1 - precision.chance, 1e-9)
     level = "good" if gained > GOOD else "fair" if gained > POOR else "bad"
-    nearest = f"{precision.value:.0%} of the {NEIGHBOURS} nearest items have the query's label"
+    nearest = f"{precision.value:.0%} of the {NEIGHBORS} nearest items have the query's label"
     return Finding(level, f"{nearest}; by chance {precision.chance:.0%} would.")
 
 

@@ -1,5 +1,5 @@
 """Features: vectors from pictures."""
 
-from bitfold.features.gist import colour_gist, gist
+from bitfold.features.gist import color_gist, gist
 
-__all__ = ["colour_gist", "gist"]
+__all__ = ["color_gist", "gist"]

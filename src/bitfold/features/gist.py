@@ -1,8 +1,8 @@
 """GIST: the shape of a scene in 512 or 960 numbers (Oliva and Torralba, 2001).
 
-A bank of Gabor filters is applied in the frequency domain to the contrast-normalised picture; the
-magnitude of each response is averaged over 4 × 4 blocks. Two layouts are in use: grey, 4 scales of
-8 orientations, 512 numbers (Sec. 4 of the paper); and colour as in GIST1M, for each of three
+A bank of Gabor filters is applied in the frequency domain to the contrast-normalized picture; the
+magnitude of each response is averaged over 4 × 4 blocks. Two layouts are in use: gray, 4 scales of
+8 orientations, 512 numbers (Sec. 4 of the paper); and color as in GIST1M, for each of three
 channels 3 scales of 8, 8 and 4 orientations, 960 numbers.
 """
 
@@ -21,7 +21,7 @@ from bitfold._threads import map_blocks
 
 FloatArray = NDArray[np.float32]
 
-GREY, COLOUR = (8, 8, 8, 8), (8, 8, 4)
+GRAY, COLOR = (8, 8, 8, 8), (8, 8, 4)
 """Orientations of each scale, finest first."""
 
 N_BLOCKS = 4
@@ -32,7 +32,7 @@ _BATCH = 32
 
 
 def gist(images: NDArray[Any]) -> FloatArray:
-    """Describe square grey pictures.
+    """Describe square gray pictures.
 
     Parameters
     ----------
@@ -48,12 +48,12 @@ def gist(images: NDArray[Any]) -> FloatArray:
     A. Oliva and A. Torralba, *Modeling the shape of the scene: a holistic representation of the
     spatial envelope*, IJCV 2001.
     """
-    images = _checked(images, "gist", 3, "grey pictures (n, side, side)")
-    return _in_batches(images, _describe_grey, sum(GREY) * N_BLOCKS**2)
+    images = _checked(images, "gist", 3, "gray pictures (n, side, side)")
+    return _in_batches(images, _describe_gray, sum(GRAY) * N_BLOCKS**2)
 
 
-def colour_gist(images: NDArray[Any]) -> FloatArray:
-    """Describe square colour pictures as those of GIST1M were.
+def color_gist(images: NDArray[Any]) -> FloatArray:
+    """Describe square color pictures as those of GIST1M were.
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ def colour_gist(images: NDArray[Any]) -> FloatArray:
     M. Douze, H. Jégou, H. Sandhawalia, L. Amsaleg and C. Schmid, *Evaluation of GIST descriptors
     for web-scale image search*, CIVR 2009.
     """
-    images = _checked(images, "colour_gist", 4, "colour pictures (n, side, side, 3)")
-    return _in_batches(images, _describe_colour, 3 * sum(COLOUR) * N_BLOCKS**2)
+    images = _checked(images, "color_gist", 4, "color pictures (n, side, side, 3)")
+    return _in_batches(images, _describe_color, 3 * sum(COLOR) * N_BLOCKS**2)
 
 
 def _checked(images: NDArray[Any], owner: str, ndim: int, demand: str) -> NDArray[Any]:
@@ -101,20 +101,20 @@ def _in_batches(
     return out
 
 
-def _describe_grey(images: FloatArray) -> FloatArray:
+def _describe_gray(images: FloatArray) -> FloatArray:
     side = images.shape[1]
     # Mirrored at its edges, a picture does not meet its own other side there.
-    extended = _pad(_normalise_contrast(images[:, None]), side // 2)
-    return _responses(extended, GREY, side).reshape(len(images), -1)
+    extended = _pad(_normalize_contrast(images[:, None]), side // 2)
+    return _responses(extended, GRAY, side).reshape(len(images), -1)
 
 
-def _describe_colour(images: FloatArray) -> FloatArray:
-    normalised = _normalise_contrast(np.moveaxis(images, 3, 1))
-    means = _responses(normalised, COLOUR, images.shape[1])
+def _describe_color(images: FloatArray) -> FloatArray:
+    normalized = _normalize_contrast(np.moveaxis(images, 3, 1))
+    means = _responses(normalized, COLOR, images.shape[1])
     return means.swapaxes(-1, -2).reshape(len(images), -1)
 
 
-def _normalise_contrast(images: FloatArray) -> FloatArray:
+def _normalize_contrast(images: FloatArray) -> FloatArray:
     """Whiten the spectrum and divide by the local contrast, which all channels share."""
     pad = 5
     padded = _pad(np.log1p(images), pad)
@@ -122,8 +122,8 @@ def _normalise_contrast(images: FloatArray) -> FloatArray:
     detail = padded - _filtered(padded, low_pass)
     lightness = detail.mean(axis=1, keepdims=True)
     contrast = np.sqrt(np.abs(_filtered(lightness * lightness, low_pass)))
-    normalised: FloatArray = np.divide(detail, contrast + np.float32(0.2), dtype=np.float32)
-    return normalised[..., pad:-pad, pad:-pad]
+    normalized: FloatArray = np.divide(detail, contrast + np.float32(0.2), dtype=np.float32)
+    return normalized[..., pad:-pad, pad:-pad]
 
 
 def _responses(images: FloatArray, orientations: tuple[int, ...], side: int) -> FloatArray:
@@ -145,7 +145,7 @@ def _responses(images: FloatArray, orientations: tuple[int, ...], side: int) -> 
 
 
 @cache
-def gabor_bank(side: int, orientations: tuple[int, ...] = GREY) -> list[FloatArray]:
+def gabor_bank(side: int, orientations: tuple[int, ...] = GRAY) -> list[FloatArray]:
     """Transfer functions of the filters: rings of frequency cut into sectors of orientation."""
     frequency = fft.fftfreq(side, 1 / side)
     radius = np.hypot(frequency[:, None], frequency[None, :]) / side

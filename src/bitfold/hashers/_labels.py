@@ -9,18 +9,18 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 
 from bitfold import _validation
-from bitfold.base_set import is_labelled
+from bitfold.base_set import is_labeled
 from bitfold.hashers.base.hasher import Hasher
 
 
-class Labelled(NamedTuple):
+class Labeled(NamedTuple):
     """The rows that have a label, rising, and the class of each as 0, 1, ... n_classes - 1."""
 
     rows: NDArray[np.int64]
     classes: NDArray[np.int64]
     n_classes: int
 
-    def sample(self, size: int, rng: np.random.Generator) -> Labelled:
+    def sample(self, size: int, rng: np.random.Generator) -> Labeled:
         """Return a random part of them, of every class in proportion to its size or a little more.
 
         Every class keeps a row, or what is learned from the part would not know it.
@@ -34,17 +34,17 @@ class Labelled(NamedTuple):
             members = order[self.classes[order] == label]
             place[members] = np.arange(len(members)) / len(members)
         chosen = np.sort(np.argsort(place, kind="stable")[: max(size, self.n_classes)])
-        return Labelled(self.rows[chosen], self.classes[chosen], self.n_classes)
+        return Labeled(self.rows[chosen], self.classes[chosen], self.n_classes)
 
 
-def labelled(y: Any, n_rows: int, owner: str) -> Labelled:
-    """Check labels; -1 is unlabelled, as in scikit-learn."""
+def labeled(y: Any, n_rows: int, owner: str) -> Labeled:
+    """Check labels; -1 is unlabeled, as in scikit-learn."""
     y = _validation.labels(y, n_rows, owner)
-    rows = np.flatnonzero(is_labelled(y))
+    rows = np.flatnonzero(is_labeled(y))
     names, classes = np.unique(y[rows], return_inverse=True)
     if len(names) < 2:
         _validation.refuse("y", owner, "labels of at least 2 classes", len(names))
-    return Labelled(rows, classes.astype(np.int64), len(names))
+    return Labeled(rows, classes.astype(np.int64), len(names))
 
 
 class SupervisedMixin(Hasher):

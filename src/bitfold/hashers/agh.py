@@ -15,7 +15,7 @@ from bitfold._linalg.graph import sparse_rows
 from bitfold._linalg.principal import DEFAULT_BITS
 from bitfold._linalg.spectral import smallest
 from bitfold.base_set import BaseStrategy, KMeansBase
-from bitfold.embedding import Neighbours
+from bitfold.embedding import Neighbors
 from bitfold.embedding.relaxed_laplacian import row_weights
 from bitfold.hashers.base.base_set import DataGraph, InductiveHasher
 from bitfold.hashers.base.hasher import Progress
@@ -48,7 +48,7 @@ class Thresholds(NamedTuple):
 
 
 def weight_blocks(
-    blocks: Iterable[Neighbours], m: int, bandwidth: float
+    blocks: Iterable[Neighbors], m: int, bandwidth: float
 ) -> Iterator[sparse.csr_array]:
     """Yield the rows of Z, block by block: Gaussian weights of the nearest anchors, sum one."""
     for block in blocks:
@@ -86,7 +86,7 @@ def second_layer(
 ) -> Thresholds:
     """Return the thresholds for which the second bit is smoothest on the graph, and balanced.
 
-    The paper's f = y - b⁺ where y > 0, b⁻ - y elsewhere, is to minimise fᵀLf under 1ᵀf = 0, with
+    The paper's f = y - b⁺ where y > 0, b⁻ - y elsewhere, is to minimize fᵀLf under 1ᵀf = 0, with
     L = I - ZΛ⁻¹Zᵀ. As L1 = 0 only Le counts of it, e marking where y > 0: with ρ = |y|ᵀLe / eᵀLe
     the solution is b⁺ = mean|y| + ρ share(y ≤ 0) and b⁻ = ρ share(y > 0) - mean|y|.
     """

@@ -13,7 +13,7 @@ from bitfold._linalg.principal import along, n_bits_within_features
 from bitfold._linalg.scatter import Scatter, scatter, whitening
 from bitfold._linalg.spectral import with_fixed_signs
 from bitfold._threads import serial_blas
-from bitfold.hashers._labels import SupervisedMixin, labelled
+from bitfold.hashers._labels import SupervisedMixin, labeled
 from bitfold.hashers.base.hasher import Progress
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.hashers.itq import SAMPLE
@@ -30,7 +30,7 @@ class Correlated(NamedTuple):
     correlations: RealArray
 
 
-def cca(measured: Scatter, regularisation: float) -> Correlated:
+def cca(measured: Scatter, regularization: float) -> Correlated:
     """Canonical correlations of the data with the class indicators (Sec. 4.1).
 
     Solves Cxy (Cyy + ρI)⁻¹ Cyx w = r² (Cxx + ρI) w, as the singular values of the covariance of
@@ -39,7 +39,7 @@ def cca(measured: Scatter, regularisation: float) -> Correlated:
     shares = measured.shares
     Cxy = ((measured.means - measured.mean) * shares[:, None]).T
     Cyy = np.diag(shares) - np.outer(shares, shares)
-    Wx, Wy = whitening(measured.covariance, regularisation), whitening(Cyy, regularisation)
+    Wx, Wy = whitening(measured.covariance, regularization), whitening(Cyy, regularization)
     left, correlations, _ = np.linalg.svd(Wx.T @ Cxy @ Wy, full_matrices=False)
     return Correlated(np.ascontiguousarray(with_fixed_signs(Wx @ left).T), correlations)
 
@@ -56,16 +56,16 @@ def scaled_directions(found: Correlated, n_bits: int) -> RealArray:
 
 
 class CCAITQ(SupervisedMixin, LinearHasher):
-    """Iterative quantisation of the directions that correlate with the classes.
+    """Iterative quantization of the directions that correlate with the classes.
 
     Classes give at most as many directions less one; longer codes are that many dimensions seen
-    from more sides, through the rotation. Rows labelled -1 are left out.
+    from more sides, through the rotation. Rows labeled -1 are left out.
 
     Parameters
     ----------
     n_bits
         Length of the codes, at most the number of features; None is 64, or as many as there are.
-    regularisation
+    regularization
         What is added to the variance of every feature, in units of their mean variance.
     n_iter
         Iterations of the rotation.
@@ -89,24 +89,24 @@ class CCAITQ(SupervisedMixin, LinearHasher):
         self,
         n_bits: int | None = None,
         *,
-        regularisation: float = 1e-4,
+        regularization: float = 1e-4,
         n_iter: int = 50,
         random_state: _validation.Seed = None,
     ) -> None:
         self.n_bits = n_bits
-        self.regularisation = regularisation
+        self.regularization = regularization
         self.n_iter = n_iter
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
         n_bits = n_bits_within_features(self.n_bits, rows)
-        regularisation = _validation.positive(self.regularisation, "regularisation", rows.owner)
+        regularization = _validation.positive(self.regularization, "regularization", rows.owner)
         n_iter = _validation.integer(self.n_iter, "n_iter", rows.owner, low=0)
-        known = labelled(y, len(rows), rows.owner)
+        known = labeled(y, len(rows), rows.owner)
         for_sample, for_rotation = _validation.generators(self.random_state, 2)
         measured = scatter(rows, known)
         with serial_blas():  # the same directions on any number of cores
-            directions = scaled_directions(cca(measured, regularisation), n_bits)
+            directions = scaled_directions(cca(measured, regularization), n_bits)
         progress("correlations", 1, 1)
         V = along(rows, directions, SAMPLE, for_sample, known.rows)
         V -= (directions @ measured.mean).astype(np.float32)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bitfold import _validation
 from bitfold.base_set import BaseStrategy, KMeansBase
 from bitfold.embedding import Embedding
-from bitfold.hashers._labels import SupervisedMixin, labelled
+from bitfold.hashers._labels import SupervisedMixin, labeled
 from bitfold.hashers.base.base_set import DataGraph, InductiveHasher
 from bitfold.hashers.base.hasher import Progress
 from bitfold.hashers.strategies import base_strategy, embedding_strategy
@@ -35,7 +35,7 @@ class _Inductive(InductiveHasher):
     Attributes
     ----------
     base_embedding_
-        The base set's embedding Y_B, centred. ``bit_embedding_`` is Y_B less the mean embedding of
+        The base set's embedding Y_B, centered. ``bit_embedding_`` is Y_B less the mean embedding of
         the data, rotated. A mean commutes with a rotation, so nothing is rotated at encoding.
     base_reason_
         Why there are as many base points as there are.
@@ -168,7 +168,7 @@ class SupervisedIMH(SupervisedMixin, _Inductive):
 
     The base set is chosen class by class, embedded without labels, and projected on the
     directions that tell its classes apart best (LDA); induction and signs follow as in IMH.
-    Rows labelled -1 are unlabelled: they help with bandwidth and rotation only.
+    Rows labeled -1 are unlabeled: they help with bandwidth and rotation only.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ class SupervisedIMH(SupervisedMixin, _Inductive):
     def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
         owner = type(self).__name__
         _validation.one_of(self.rotation, "rotation", owner, (None, "itq"))
-        n_bits = self._length(labelled(y, len(rows), owner).n_classes)
+        n_bits = self._length(labeled(y, len(rows), owner).n_classes)
         base = base_strategy(self.base, owner, KMeansBase(1000))
         embedding = embedding_strategy(self.embedding, owner)
         for_base, for_sample, for_embedding, for_rotation = _validation.generators(

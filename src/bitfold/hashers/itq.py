@@ -1,4 +1,4 @@
-"""Iterative quantisation: principal directions, rotated so that signs lose little."""
+"""Iterative quantization: principal directions, rotated so that signs lose little."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernelised locality-sensitive hashing: random hyperplanes in the kernel's own space."""
+"""Kernelized locality-sensitive hashing: random hyperplanes in the kernel's own space."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.linalg import eigh
 from bitfold import _validation
 from bitfold._threads import serial_blas
 from bitfold.hashers.base.hasher import Progress
-from bitfold.hashers.base.kernel import KernelHasher, bandwidth_for, centred_kernel, kernel
+from bitfold.hashers.base.kernel import KernelHasher, bandwidth_for, centered_kernel, kernel
 from bitfold.io.rows import Rows
 
 RealArray = NDArray[np.float64]
@@ -45,7 +45,7 @@ def random_coefficients(K: RealArray, chosen: RealArray) -> RealArray:
     Parameters
     ----------
     K
-        Kernels between the anchors, centred both ways.
+        Kernels between the anchors, centered both ways.
     chosen
         Indicators of the subsets, one a row.
     """
@@ -54,7 +54,7 @@ def random_coefficients(K: RealArray, chosen: RealArray) -> RealArray:
 
 
 class KLSH(KernelHasher):
-    """Kernelised locality-sensitive hashing.
+    """Kernelized locality-sensitive hashing.
 
     Random hyperplanes in the space of the kernel. Their normals are sums of a few anchors,
     whitened: about Gaussian, and known by kernels alone.
@@ -107,10 +107,10 @@ class KLSH(KernelHasher):
         for_anchors, for_subsets = _validation.generators(self.random_state, 2)
         anchors = rows.sample(n_anchors, for_anchors)
         sigma = bandwidth_for(self.bandwidth, anchors, anchors, owner)
-        K, mean = centred_kernel(kernel(anchors, anchors, sigma), owner)
-        # All of them would sum to the centre, which is no direction.
+        K, mean = centered_kernel(kernel(anchors, anchors, sigma), owner)
+        # All of them would sum to the center, which is no direction.
         chosen = subsets(n_bits, len(K), min(subset, len(K) // 2), for_subsets)
         with serial_blas():
             A = random_coefficients(K - K.mean(axis=1, keepdims=True), chosen)
-        # A sums to zero, as centred kernels know no constant: the other half of centring is done.
+        # A sums to zero, as centered kernels know no constant: the other half of centering is done.
         self._settle(anchors, sigma, A, A @ mean)

@@ -13,9 +13,9 @@ from scipy.linalg import eigh
 from bitfold import _validation
 from bitfold._linalg.spectral import largest
 from bitfold._threads import serial_blas
-from bitfold.hashers._labels import SupervisedMixin, labelled
+from bitfold.hashers._labels import SupervisedMixin, labeled
 from bitfold.hashers.base.hasher import Progress
-from bitfold.hashers.base.kernel import KernelHasher, bandwidth_for, centred_kernel, kernel
+from bitfold.hashers.base.kernel import KernelHasher, bandwidth_for, centered_kernel, kernel
 from bitfold.io.rows import Rows
 
 RealArray = NDArray[np.float64]
@@ -146,7 +146,7 @@ def sign(x: RealArray) -> RealArray:
 def whitening(K: RealArray) -> RealArray:
     """Return W for which Z = K W has ZᵀZ = n I, without the directions that are rounding.
 
-    The generalised eigenvectors of (KᵀRK, KᵀK) are then W times plain ones of ZᵀRZ, whether or
+    The generalized eigenvectors of (KᵀRK, KᵀK) are then W times plain ones of ZᵀRZ, whether or
     not KᵀK can be inverted, and the descent sees no direction longer than another.
     """
     values, vectors = eigh(K.T @ K)
@@ -163,7 +163,7 @@ def supervised_bits(
     Parameters
     ----------
     K
-        Centred kernels of labelled rows (rows, anchors).
+        Centered kernels of labeled rows (rows, anchors).
     classes
         Class of each row, 0, 1, ...
     n_bits
@@ -206,7 +206,7 @@ class KSH(SupervisedMixin, KernelHasher):
     n_anchors
         Random rows that the kernel is taken to; all rows when there are less.
     n_samples
-        Labelled rows to learn from; all of them when there are less. Others only serve as anchors.
+        Labeled rows to learn from; all of them when there are less. Others only serve as anchors.
     bandwidth
         σ of the kernel exp(-d²/2σ²); None learns it.
     random_state
@@ -244,13 +244,13 @@ class KSH(SupervisedMixin, KernelHasher):
         n_bits = _validation.integer(self.n_bits, "n_bits", owner, low=1)
         n_anchors = _validation.integer(self.n_anchors, "n_anchors", owner, low=1)
         n_samples = _validation.integer(self.n_samples, "n_samples", owner, low=2)
-        known = labelled(y, len(rows), owner)
+        known = labeled(y, len(rows), owner)
         for_anchors, for_sample = _validation.generators(self.random_state, 2)
         anchors = rows.sample(n_anchors, for_anchors)
         part = known.sample(n_samples, for_sample)
         sample = rows.take(part.rows)
         sigma = bandwidth_for(self.bandwidth, sample, anchors, owner)
-        K, mean = centred_kernel(kernel(sample, anchors, sigma), owner)
+        K, mean = centered_kernel(kernel(sample, anchors, sigma), owner)
         # Many small products: threads would wait for each other, and round differently.
         with serial_blas():
             A, _ = supervised_bits(K, part.classes, n_bits, on_step=partial(progress, "bits"))

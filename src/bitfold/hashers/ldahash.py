@@ -12,7 +12,7 @@ from bitfold._linalg.principal import along, n_bits_within_features
 from bitfold._linalg.scatter import Scatter, scatter, whitening
 from bitfold._linalg.spectral import largest, with_fixed_signs
 from bitfold._threads import serial_blas
-from bitfold.hashers._labels import Labelled, SupervisedMixin, labelled
+from bitfold.hashers._labels import Labeled, SupervisedMixin, labeled
 from bitfold.hashers.base.hasher import Progress
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.io.rows import Rows, block_length
@@ -32,7 +32,7 @@ class PairCovariances(NamedTuple):
     negative: RealArray
 
 
-def pair_covariances(rows: Rows, known: Labelled, measured: Scatter) -> PairCovariances:
+def pair_covariances(rows: Rows, known: Labeled, measured: Scatter) -> PairCovariances:
     """Return both covariances over all pairs there are, without forming any.
 
     The differences of all pairs of a set of n have the total 2n² C for its covariance C. So the
@@ -46,7 +46,7 @@ def pair_covariances(rows: Rows, known: Labelled, measured: Scatter) -> PairCova
     return PairCovariances(positive, negative)
 
 
-def _class_weighted(rows: Rows, known: Labelled, measured: Scatter) -> RealArray:
+def _class_weighted(rows: Rows, known: Labeled, measured: Scatter) -> RealArray:
     """Σ_c n_c/n Σ_{x in c} (x - m_c)(x - m_c)ᵀ, which is Σ_c n_c² C_c / n."""
     step = block_length(rows.n_features)
     means = measured.means.astype(np.float32)
@@ -67,13 +67,13 @@ def _class_weighted(rows: Rows, known: Labelled, measured: Scatter) -> RealArray
     return total
 
 
-def discriminants(pairs: PairCovariances, n: int, regularisation: float) -> RealArray:
-    """Return the n directions w, one a row, that maximise wᵀ Σ_N w / wᵀ Σ_P w.
+def discriminants(pairs: PairCovariances, n: int, regularization: float) -> RealArray:
+    """Return the n directions w, one a row, that maximize wᵀ Σ_N w / wᵀ Σ_P w.
 
-    The paper minimises the inverse ratio, which is the same but for what never varies: there 0/0
-    must not win, so it is Σ_P that is whitened and regularised.
+    The paper minimizes the inverse ratio, which is the same but for what never varies: there 0/0
+    must not win, so it is Σ_P that is whitened and regularized.
     """
-    W = whitening(pairs.positive, regularisation)
+    W = whitening(pairs.positive, regularization)
     found = W @ largest(W.T @ pairs.negative @ W, n).vectors
     return np.ascontiguousarray(with_fixed_signs(found).T)
 
@@ -146,7 +146,7 @@ class LDAHash(SupervisedMixin, LinearHasher):
 
     Each direction is cut at the threshold where parted pairs of one class and unparted pairs of
     two are fewest together. There are as many good directions as classes, less one: all others
-    part both kinds of pairs alike, and codes longer than that are worse. Rows labelled -1 are left
+    part both kinds of pairs alike, and codes longer than that are worse. Rows labeled -1 are left
     out.
 
     Parameters
@@ -156,7 +156,7 @@ class LDAHash(SupervisedMixin, LinearHasher):
         one, or as many as there are features.
     n_pairs
         Pairs of one class, and of two, that thresholds are learned from.
-    regularisation
+    regularization
         What is added to the variance of every feature among pairs of one class, in units of their
         mean variance.
     random_state
@@ -179,26 +179,26 @@ class LDAHash(SupervisedMixin, LinearHasher):
         n_bits: int | None = None,
         *,
         n_pairs: int = 20_000,
-        regularisation: float = 1e-4,
+        regularization: float = 1e-4,
         random_state: _validation.Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.n_pairs = n_pairs
-        self.regularisation = regularisation
+        self.regularization = regularization
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
         n_bits = None if self.n_bits is None else n_bits_within_features(self.n_bits, rows)
         n_pairs = _validation.integer(self.n_pairs, "n_pairs", rows.owner, low=1)
-        regularisation = _validation.positive(self.regularisation, "regularisation", rows.owner)
-        known = labelled(y, len(rows), rows.owner)
+        regularization = _validation.positive(self.regularization, "regularization", rows.owner)
+        known = labeled(y, len(rows), rows.owner)
         n_bits = n_bits or min(known.n_classes - 1, rows.n_features)
         if len(known.rows) == known.n_classes:
             _validation.refuse("y", rows.owner, "labels that some rows share", "none twice")
         for_rows, for_pairs = _validation.generators(self.random_state, 2)
         pairs = pair_covariances(rows, known, scatter(rows, known))
         with serial_blas():  # the same directions on any number of cores
-            directions = discriminants(pairs, n_bits, regularisation)
+            directions = discriminants(pairs, n_bits, regularization)
         progress("directions", 1, 1)
         part = known.sample(SAMPLE, for_rows)
         V = along(rows, directions, len(part.rows), for_rows, part.rows)

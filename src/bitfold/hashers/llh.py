@@ -35,7 +35,7 @@ class Carrier(NamedTuple):
 
 
 class Joint(NamedTuple):
-    """The embedding, turned towards its signs, and the objective before each step to it."""
+    """The embedding, turned toward its signs, and the objective before each step to it."""
 
     embedding: RealArray
     losses: list[float]
@@ -80,10 +80,10 @@ def joint_embedding(
     rng: np.random.Generator,
     on_step: OnStep | None = None,
 ) -> Joint:
-    """Minimise tr(ZᵀMZ) + η |B - ZR|² over Z, the rotation R and the signs B, in turn.
+    """Minimize tr(ZᵀMZ) + η |B - ZR|² over Z, the rotation R and the signs B, in turn.
 
     Z keeps ZᵀZ = mI and Zᵀ1 = 0. As neither that nor the first term feels a rotation, ZR is sought
-    at once and called Z. It starts as LLE's embedding, rotated by iterative quantisation. No step
+    at once and called Z. It starts as LLE's embedding, rotated by iterative quantization. No step
     raises the objective: for Z the first term is replaced by its linear bound from above, which
     touches it where Z is.
     """
@@ -102,7 +102,7 @@ def joint_embedding(
 
 
 class LLH(InductiveHasher):
-    """Locally linear hashing: a point's code is rebuilt from its neighbours' as the point is.
+    """Locally linear hashing: a point's code is rebuilt from its neighbors' as the point is.
 
     Each point is written as a combination of a few near ones, by weights that sum to one, may be
     negative and cost more the farther they reach. An embedding is sought that the same weights
@@ -122,7 +122,7 @@ class LLH(InductiveHasher):
         Nearest points that a point may be rebuilt from.
     sparsity
         λ, the price of weights against the error of rebuilding relative to the mean squared
-        distance of the neighbours. More of it leaves fewer and nearer ones.
+        distance of the neighbors. More of it leaves fewer and nearer ones.
     eta
         η, the weight of closeness to signs against rebuilding in the embedding.
     n_iter
@@ -205,7 +205,7 @@ class LLH(InductiveHasher):
 
     def _embed_block(self, values: FloatArray) -> FloatArray:
         base, apart = self._carrier
-        near, distances = base.neighbours(values)
+        near, distances = base.neighbors(values)
         weights = np.empty(near.shape, np.float32)
         sparse_weights(near, distances, apart, self.sparsity_, weights)
         out = np.empty((len(values), self.n_bits_), np.float32)

@@ -30,7 +30,7 @@ class LSH(LinearHasher):
     ----------
     n_bits
         Length of the codes.
-    centre
+    center
         Whether the hyperplanes pass through the mean of the training data; through the origin
         otherwise, where Hamming distance estimates the angle between the vectors as they are.
     random_state
@@ -49,15 +49,15 @@ class LSH(LinearHasher):
     """
 
     def __init__(
-        self, n_bits: int = 64, *, centre: bool = True, random_state: _validation.Seed = None
+        self, n_bits: int = 64, *, center: bool = True, random_state: _validation.Seed = None
     ) -> None:
         self.n_bits = n_bits
-        self.centre = centre
+        self.center = center
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
         n_bits = _validation.integer(self.n_bits, "n_bits", rows.owner, low=1)
-        _validation.one_of(self.centre, "centre", rows.owner, (True, False))
+        _validation.one_of(self.center, "center", rows.owner, (True, False))
         W = random_directions(n_bits, rows.n_features, _validation.generator(self.random_state))
-        # (x - centre)·w > -centre·w is x·w > 0.
-        self._settle(W, None if self.centre else -W @ rows.centre.astype(np.float64))
+        # (x - center)·w > -center·w is x·w > 0.
+        self._settle(W, None if self.center else -W @ rows.center.astype(np.float64))

@@ -30,7 +30,7 @@ FAINTEST = 1e-10
 """Eigenvalues below this part of their direction's first are mostly rounding."""
 
 SHARE = 0.25
-"""The default σ, in root mean squared distances of two points: few pairs count as neighbours."""
+"""The default σ, in root mean squared distances of two points: few pairs count as neighbors."""
 
 
 class Eigenfunctions(NamedTuple):

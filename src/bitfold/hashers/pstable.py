@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from bitfold import _validation
 from bitfold.hashers.base.hasher import Progress
 from bitfold.hashers.base.periodic import WaveHasher
-from bitfold.hashers.sklsh import neighbour_distance, scale
+from bitfold.hashers.sklsh import neighbor_distance, scale
 from bitfold.io.rows import Rows
 
 RealArray = NDArray[np.float64]
 
 WIDTHS = 4
-"""Width of a bucket in distances to a near neighbour, as in the authors' E2LSH."""
+"""Width of a bucket in distances to a near neighbor, as in the authors' E2LSH."""
 
 
 class Buckets(NamedTuple):
@@ -38,7 +38,7 @@ class PStableLSH(WaveHasher):
     """The parity of the bucket that a random projection falls into.
 
     The paper's hash is the whole number of the bucket, ⌊(a·x + b) / width⌋; a code keeps one bit
-    of it, whether it is odd. Points in one bucket agree, those in neighbouring buckets differ, and
+    of it, whether it is odd. Points in one bucket agree, those in neighboring buckets differ, and
     far points agree half the time: the share of differing bits rises in proportion to the
     distance in the p-norm as long as that is well below the width, then levels off at 1/2.
 
@@ -49,7 +49,7 @@ class PStableLSH(WaveHasher):
     p
         Which norm distances are in: 2 (normal projections) or 1 (Cauchy).
     width
-        Width of a bucket. None is 4 times the mean distance to the 50th nearest neighbour among
+        Width of a bucket. None is 4 times the mean distance to the 50th nearest neighbor among
         10,000 random rows.
     random_state
         Seed or generator.
@@ -93,7 +93,7 @@ class PStableLSH(WaveHasher):
         p = int(_validation.one_of(self.p, "p", rows.owner, (1, 2)))
         for_buckets, for_sample = _validation.generators(self.random_state, 2)
         if self.width is None:
-            self.width_ = WIDTHS * neighbour_distance(rows, for_sample, p)
+            self.width_ = WIDTHS * neighbor_distance(rows, for_sample, p)
             progress("width", 1, 1)
         else:
             self.width_ = scale(self.width, "width", rows.owner)

@@ -77,7 +77,7 @@ class SH(WaveHasher):
     ----------
     eigenvalues_
         The squared frequency of each bit's wave relative to the first's, rising: in the limit of
-        close neighbours the Laplacian's eigenvalues are in proportion to that.
+        close neighbors the Laplacian's eigenvalues are in proportion to that.
 
     References
     ----------

@@ -16,11 +16,11 @@ from bitfold.io.rows import Rows
 
 RealArray = NDArray[np.float64]
 
-NEIGHBOUR = 50
-"""The neighbour whose mean distance is the scale of a neighbourhood."""
+NEIGHBOR = 50
+"""The neighbor whose mean distance is the scale of a neighborhood."""
 
 SAMPLE = 10_000
-"""Rows among which that neighbour is looked for."""
+"""Rows among which that neighbor is looked for."""
 
 WITNESSES = 400
 """Rows whose distances are averaged."""
@@ -32,12 +32,12 @@ _BATCH = 16
 """Witnesses measured together: their distances are held for every row of the sample."""
 
 
-def neighbour_distance(rows: Rows, rng: np.random.Generator, p: int = 2) -> float:
-    """Mean distance to the 50th nearest neighbour in a sample, in the p-norm; 1 if that is 0."""
+def neighbor_distance(rows: Rows, rng: np.random.Generator, p: int = 2) -> float:
+    """Mean distance to the 50th nearest neighbor in a sample, in the p-norm; 1 if that is 0."""
     sample = rows.sample(SAMPLE, rng)
     witnesses = sample[rng.permutation(len(sample))[:WITNESSES]]
-    # Its own first neighbour is the witness itself.
-    rank = min(NEIGHBOUR, len(sample) - 1)
+    # Its own first neighbor is the witness itself.
+    rank = min(NEIGHBOR, len(sample) - 1)
     metric = {1: "cityblock", 2: "euclidean"}[p]
 
     def of_batch(start: int) -> RealArray:
@@ -87,7 +87,7 @@ class SKLSH(WaveHasher):
     n_bits
         Length of the codes.
     bandwidth
-        σ of the kernel. None is the mean distance to the 50th nearest neighbour among 10,000
+        σ of the kernel. None is the mean distance to the 50th nearest neighbor among 10,000
         random rows, as the authors have it.
     random_state
         Seed or generator.
@@ -129,7 +129,7 @@ class SKLSH(WaveHasher):
         n_bits = _validation.integer(self.n_bits, "n_bits", rows.owner, low=1)
         for_waves, for_sample = _validation.generators(self.random_state, 2)
         if self.bandwidth is None:
-            self.bandwidth_ = neighbour_distance(rows, for_sample)
+            self.bandwidth_ = neighbor_distance(rows, for_sample)
             progress("bandwidth", 1, 1)
         else:
             self.bandwidth_ = scale(self.bandwidth, "bandwidth", rows.owner)

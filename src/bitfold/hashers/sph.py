@@ -36,7 +36,7 @@ There its sphere is a plane to all points, and farther out float32 could not tel
 
 
 class Spheres(NamedTuple):
-    """Centres, one a row, squared radii, and how many rounds it took to place them."""
+    """Centers, one a row, squared radii, and how many rounds it took to place them."""
 
     pivots: FloatArray
     sq_radii: FloatArray
@@ -83,7 +83,7 @@ def balanced(shared: FloatArray, n: int) -> bool:
 
 
 def pushed(pivots: FloatArray, shared: FloatArray, n: int) -> FloatArray:
-    """Move pivots away from those they share too much with, and towards the others (Alg. 1).
+    """Move pivots away from those they share too much with, and toward the others (Alg. 1).
 
     The mean over j of (o_ij - n/4) / (n/4) · (p_i - p_j) / 2.
     """
@@ -146,7 +146,7 @@ class SpH(Hasher):
     Attributes
     ----------
     pivots_
-        Centres of the spheres, relative to ``centre_``, one a row.
+        Centers of the spheres, relative to ``center_``, one a row.
     sq_radii_
         Squared radii of the spheres.
     n_iter_

@@ -1,4 +1,4 @@
-"""Semi-supervised hashing: directions that agree with labelled pairs and vary over all rows."""
+"""Semi-supervised hashing: directions that agree with labeled pairs and vary over all rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bitfold import _validation
 from bitfold._linalg.principal import covariance, n_bits_within_features
 from bitfold._linalg.spectral import largest
 from bitfold._threads import serial_blas
-from bitfold.hashers._labels import SupervisedMixin, labelled
+from bitfold.hashers._labels import SupervisedMixin, labeled
 from bitfold.hashers.base.hasher import Progress
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.io.rows import Rows
@@ -51,7 +51,7 @@ def orthogonal(M: RealArray, n_bits: int) -> RealArray:
 
 
 def nonorthogonal(M: RealArray, n_bits: int) -> RealArray:
-    """Return directions that may lean towards the strong ones, one a row.
+    """Return directions that may lean toward the strong ones, one a row.
 
     Where orthogonality is but a penalty ρ |WᵀW - I|², W is L U for the leading eigenvectors U of M
     and the Cholesky factor L of I + M / ρ.
@@ -66,7 +66,7 @@ def nonorthogonal(M: RealArray, n_bits: int) -> RealArray:
     return W.T
 
 
-def emphasise(S: FloatArray, projections: FloatArray, alpha: float = ALPHA) -> FloatArray:
+def emphasize(S: FloatArray, projections: FloatArray, alpha: float = ALPHA) -> FloatArray:
     """Return S - α T: pairs that these projections have on the wrong side weigh more.
 
     T is the product of the two projections where its sign is not that of S, and 0 elsewhere. The
@@ -101,7 +101,7 @@ def sequential(
     Parameters
     ----------
     X
-        Labelled rows.
+        Labeled rows.
     S
         Labels of their pairs.
     C
@@ -117,7 +117,7 @@ def sequential(
     for bit in range(n_bits):
         w = largest(agreement(X, S) + eta * C, 1).vectors[:, 0]
         W[bit] = w
-        S = emphasise(S, X @ w.astype(np.float32))
+        S = emphasize(S, X @ w.astype(np.float32))
         C = deflate(C, w)
         if on_step:
             on_step(bit + 1, n_bits)
@@ -127,8 +127,8 @@ def sequential(
 class SSH(SupervisedMixin, LinearHasher):
     """Semi-supervised hashing.
 
-    Directions along which labelled rows of one class lie on one side and those of others on the
-    other, while all rows, labelled or not, vary much.
+    Directions along which labeled rows of one class lie on one side and those of others on the
+    other, while all rows, labeled or not, vary much.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class SSH(SupervisedMixin, LinearHasher):
         "sequential" learns a bit at a time, with more weight on the pairs that the last one had
         wrong (SPLH); "nonorthogonal" and "orthogonal" learn all bits at once.
     n_samples
-        Labelled rows whose pairs are learned from; all of them when there are less.
+        Labeled rows whose pairs are learned from; all of them when there are less.
     eta
         Weight of the variance.
     random_state
@@ -181,7 +181,7 @@ class SSH(SupervisedMixin, LinearHasher):
             n_bits = n_bits_within_features(self.n_bits, rows)
         n_samples = _validation.integer(self.n_samples, "n_samples", owner, low=2)
         eta = _validation.positive(self.eta, "eta", owner)
-        known = labelled(y, len(rows), owner)
+        known = labeled(y, len(rows), owner)
         part = known.sample(n_samples, _validation.generator(self.random_state))
         X, S = rows.take(part.rows), pair_labels(part.classes)
         C = covariance(rows)

@@ -68,8 +68,8 @@ def median_bits(Y: RealArray) -> Bits:
 class STH(LinearHasher):
     """Self-taught hashing: learn a sample's best codes first, and then to predict them.
 
-    A random sample gets the smoothest balanced codes on the graph of its nearest neighbours:
-    eigenvectors of the normalised Laplacian, cut at their medians. A linear support vector machine
+    A random sample gets the smoothest balanced codes on the graph of its nearest neighbors:
+    eigenvectors of the normalized Laplacian, cut at their medians. A linear support vector machine
     for each bit learns to give it to any point.
 
     Parameters

@@ -13,7 +13,7 @@ from bitfold._kernels import nearest as _nearest
 from bitfold._kernels import products
 from bitfold._kernels import shortlist as _shortlist
 from bitfold._threads import scratch
-from bitfold.induction.inverted_lists import LISTS, Shortlist, between_neighbours, shortlist
+from bitfold.induction.inverted_lists import LISTS, Shortlist, between_neighbors, shortlist
 
 FloatArray = NDArray[np.float32]
 
@@ -25,7 +25,7 @@ KEPT, AGREE = 18, 0.995
 below which all are measured after all."""
 
 
-class Neighbours(NamedTuple):
+class Neighbors(NamedTuple):
     """The k nearest base points of each row, nearest first, ties by index."""
 
     indices: NDArray[np.int32]
@@ -36,7 +36,7 @@ class Neighbours(NamedTuple):
 class BaseSet:
     """The base set B and the k nearest of it that carry a point.
 
-    Base points and rows are relative to the same centre (see :mod:`bitfold.io.rows`). Of more than
+    Base points and rows are relative to the same center (see :mod:`bitfold.io.rows`). Of more than
     ``MANY`` base points, those that are found agree with the nearest in 99.5 % and more.
     """
 
@@ -45,7 +45,7 @@ class BaseSet:
 
     @property
     def width(self) -> int:
-        """How many floats a row needs while its neighbours are looked for."""
+        """How many floats a row needs while its neighbors are looked for."""
         return len(self.points) if self._lists is None else LISTS
 
     @cached_property
@@ -62,26 +62,26 @@ class BaseSet:
         """Lists to look into; None where base points are few, or lists would miss too many."""
         if len(self.points) <= MANY or self.k > MOST_NEAREST:
             return None
-        between = between_neighbours(self.points)
+        between = between_neighbors(self.points)
         lists = shortlist(self.points, between, self.k)
         shape = (len(between), self.k)
-        exact, found = (Neighbours(np.empty(shape, np.int32), np.empty(shape)) for _ in range(2))
+        exact, found = (Neighbors(np.empty(shape, np.int32), np.empty(shape)) for _ in range(2))
         self._measure(between, exact)
         self._look(between, found, lists)
         agree = (found.indices[:, :, None] == exact.indices[:, None]).any(axis=1).mean()
         return lists if agree >= AGREE else None
 
-    def neighbours(self, rows: FloatArray) -> Neighbours:
+    def neighbors(self, rows: FloatArray) -> Neighbors:
         """Find the k nearest base points of each row of a block."""
         shape = (len(rows), min(self.k, len(self.points)))
-        found = Neighbours(np.empty(shape, np.int32), np.empty(shape, np.float64))
+        found = Neighbors(np.empty(shape, np.int32), np.empty(shape, np.float64))
         if self._lists is None:
             self._measure(rows, found)
         else:
             self._look(rows, found, self._lists)
         return found
 
-    def _measure(self, rows: FloatArray, found: Neighbours) -> None:
+    def _measure(self, rows: FloatArray, found: Neighbors) -> None:
         """Look at all base points."""
         # A point too far for float32 overflows here and is measured in float64 instead.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -89,12 +89,12 @@ class BaseSet:
             np.matmul(rows, self._transposed, out=scores)
         _nearest.nearest(rows, scores, self.points, self._sq_norms, *found)
 
-    def _look(self, rows: FloatArray, found: Neighbours, lists: Shortlist) -> None:
+    def _look(self, rows: FloatArray, found: Neighbors, lists: Shortlist) -> None:
         """Look at some base points, and closely at a short list of them."""
         seen = scratch("seen", (len(rows), len(lists.directions)))
         products.dots(rows, lists.directions, seen)
-        scores = scratch("scores", (len(rows), len(lists.centres)))
-        products.dots(seen, lists.centres, scores)
+        scores = scratch("scores", (len(rows), len(lists.centers)))
+        products.dots(seen, lists.centers, scores)
         _shortlist.nearest_of_some(rows, seen, scores, *lists[2:], KEPT, self.points, *found)
 
     def induce(self, rows: FloatArray, embedding: FloatArray, bandwidth: float) -> FloatArray:
@@ -110,19 +110,19 @@ class BaseSet:
             σ of the weights exp(-d²/σ²).
         """
         out = np.empty((len(rows), embedding.shape[1]), np.float32)
-        _nearest.weighted_mean(*self.neighbours(rows), bandwidth, embedding, out)
+        _nearest.weighted_mean(*self.neighbors(rows), bandwidth, embedding, out)
         return out
 
 
-def learn_bandwidth(neighbours: Neighbours, m: int = 1) -> float:
+def learn_bandwidth(neighbors: Neighbors, m: int = 1) -> float:
     """σ of the weights: σ² is how much farther, squared, the k nearest lie than the nearest.
 
     In the quotient of Eq. (8) only differences of squared distances count, so their mean is the
     scale: noise in directions of its own, which adds the same to all distances, changes nothing.
-    Of more than a thousand base points the k nearest are closer than a neighbourhood is wide; σ
+    Of more than a thousand base points the k nearest are closer than a neighborhood is wide; σ
     then reaches beyond them, by the cube root of the thousands.
     """
-    d = neighbours.sq_distances
+    d = neighbors.sq_distances
     sigma = float(np.sqrt(np.mean(d - d[:, :1]))) * max(1.0, float(np.cbrt(m / 1000)))
-    # One neighbour, or all of them equally far: any σ gives the same mean.
+    # One neighbor, or all of them equally far: any σ gives the same mean.
     return sigma if sigma > 0 else 1.0

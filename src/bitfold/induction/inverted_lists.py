@@ -18,7 +18,7 @@ DIRECTIONS, LISTS = 64, 128
 """Along how many directions to look, and into how many lists at most."""
 
 ROUNDS = 8
-"""Of moving the lists' centres."""
+"""Of moving the lists' centers."""
 
 TRIED, FOUND = 2000, 0.9993
 """Points that the lists are tried with, and the share of their nearest within reach."""
@@ -28,8 +28,8 @@ class Shortlist(NamedTuple):
     """Very many base points, ready to be looked through: see :mod:`bitfold._kernels.shortlist`."""
 
     directions: FloatArray
-    centres: FloatArray
-    centre_sq_norms: FloatArray
+    centers: FloatArray
+    center_sq_norms: FloatArray
     reach: float
     members: FloatArray
     sq_norms: FloatArray
@@ -37,7 +37,7 @@ class Shortlist(NamedTuple):
     starts: NDArray[np.int64]
 
 
-def between_neighbours(points: FloatArray) -> FloatArray:
+def between_neighbors(points: FloatArray) -> FloatArray:
     """Return points halfway between near base points, as data are."""
     some = points[:: max(1, len(points) // TRIED)]
     pairs = faiss.knn(some, points, 2)[1]
@@ -48,27 +48,27 @@ def between_neighbours(points: FloatArray) -> FloatArray:
 def shortlist(points: FloatArray, between: FloatArray, k: int) -> Shortlist:
     """Deal base points out to lists, along their leading principal directions.
 
-    So much farther than the closest list's centre, squared, may a list be to be looked into, that
+    So much farther than the closest list's center, squared, may a list be to be looked into, that
     for nearly all points of ``between`` it has their k nearest.
     """
     # On one thread: the same numbers whatever the number of cores.
     with serial_blas():
         directions = _principal(points)
         seen = points @ directions.T
-        centres = seen[np.linspace(0, len(seen) - 1, LISTS).astype(int)]
+        centers = seen[np.linspace(0, len(seen) - 1, LISTS).astype(int)]
         for _ in range(ROUNDS):
-            part = _closest(seen, centres)
-            sums = np.zeros_like(centres)
+            part = _closest(seen, centers)
+            sums = np.zeros_like(centers)
             np.add.at(sums, part, seen)
             sizes = np.bincount(part, minlength=LISTS)[:, None]
-            centres = np.where(sizes > 0, sums / np.maximum(sizes, 1), centres).astype(np.float32)
-        part = _closest(seen, centres)
-        norms = np.einsum("ij,ij->i", centres, centres)
-        scores = norms - 2 * (between @ directions.T) @ centres.T
+            centers = np.where(sizes > 0, sums / np.maximum(sizes, 1), centers).astype(np.float32)
+        part = _closest(seen, centers)
+        norms = np.einsum("ij,ij->i", centers, centers)
+        scores = norms - 2 * (between @ directions.T) @ centers.T
     nearest = faiss.knn(between, points, k)[1]
     gaps = np.take_along_axis(scores, part[nearest], axis=1) - scores.min(axis=1, keepdims=True)
     reach = float(np.quantile(gaps, FOUND))
-    return Shortlist(directions, centres, norms, reach, *_blocks(points, seen, part))
+    return Shortlist(directions, centers, norms, reach, *_blocks(points, seen, part))
 
 
 def _blocks(
@@ -99,7 +99,7 @@ def _principal(points: FloatArray) -> FloatArray:
     return np.ascontiguousarray(directions, np.float32)
 
 
-def _closest(seen: FloatArray, centres: FloatArray) -> NDArray[np.int64]:
-    norms = np.einsum("ij,ij->i", centres, centres)
-    closest: NDArray[np.int64] = np.argmin(norms - 2 * seen @ centres.T, axis=1)
+def _closest(seen: FloatArray, centers: FloatArray) -> NDArray[np.int64]:
+    norms = np.einsum("ij,ij->i", centers, centers)
+    closest: NDArray[np.int64] = np.argmin(norms - 2 * seen @ centers.T, axis=1)
     return closest

@@ -232,7 +232,7 @@ def _digest_of(source: Any, hasher: Hasher, stamp: str) -> str:
 
 
 def _some_rows(matrix: Any, owner: str) -> NDArray[Any]:
-    """Rows from all over; of what is read forwards those at the beginning."""
+    """Rows from all over; of what is read forward those at the beginning."""
     n, streamed = sources.length(matrix), isinstance(matrix, sources.Stream)
     if n is None or (streamed and not matrix.seekable):
         first: NDArray[Any] = matrix[:_LOOKED_AT]

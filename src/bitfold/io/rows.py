@@ -1,7 +1,7 @@
-"""Rows: the user's vectors, read block by block as centred float32.
+"""Rows: the user's vectors, read block by block as centered float32.
 
-Everything downstream works on float32 relative to one reference point. Centring keeps
-|x|² - 2 x·b + |b|² from cancelling when the data lie far from the origin, and because the
+Everything downstream works on float32 relative to one reference point. Centering keeps
+|x|² - 2 x·b + |b|² from canceling when the data lie far from the origin, and because the
 reference is itself a float32 vector, the same value arrives as the same float32 whether it was
 stored as uint8, float32 or float64.
 """
@@ -56,18 +56,18 @@ def block_length(width: int) -> int:
 
 @dataclass(frozen=True)
 class Rows:
-    """A matrix seen as float32 rows relative to ``centre``; nothing is copied whole.
+    """A matrix seen as float32 rows relative to ``center``; nothing is copied whole.
 
     The matrix is an array, a memory map or a :class:`bitfold.io.sources.Stream`.
     """
 
     matrix: Any
-    centre: FloatArray
+    center: FloatArray
     owner: str
 
     @classmethod
-    def centred(cls, matrix: Any, owner: str) -> Rows:
-        """Centre on the mean, found in one pass that also proves every distance finite."""
+    def centered(cls, matrix: Any, owner: str) -> Rows:
+        """Center on the mean, found in one pass that also proves every distance finite."""
         rows = cls(matrix, np.zeros(sources.width(matrix), np.float32), owner)
         total = np.zeros(rows.n_features)
         for start, values in rows.blocks():
@@ -86,7 +86,7 @@ class Rows:
     @property
     def n_features(self) -> int:
         """Width of a row."""
-        return len(self.centre)
+        return len(self.center)
 
     def parts(self, step: int, *, stride: int = 1, first: int = 0) -> Iterator[Part]:
         """Rows in order, ``step`` at a time, as they are stored.
@@ -102,7 +102,7 @@ class Rows:
             start += step * stride
 
     def converted(self, part: Part, out: FloatArray | None = None) -> FloatArray:
-        """Rows as float32, centred and checked."""
+        """Rows as float32, centered and checked."""
         start, stored = part
         stop = start + len(stored)
         values = self._convert(stored, range(start, stop), out)
@@ -110,7 +110,7 @@ class Rows:
         return values
 
     def block(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
-        """Rows [start, stop), converted, centred and checked."""
+        """Rows [start, stop), converted, centered and checked."""
         return self.converted(Part(start, self.matrix[start:stop]), out)
 
     def blocks(self, width: int = 0) -> Iterator[Block]:
@@ -143,9 +143,9 @@ class Rows:
         return map_blocks(at, parts) if spread else map(at, parts)
 
     def take(self, indices: NDArray[np.integer[Any]]) -> FloatArray:
-        """Return chosen rows; sorted indices read a memory map forwards."""
+        """Return chosen rows; sorted indices read a memory map forward."""
         if isinstance(self.matrix, sources.Stream):
-            return self._take_forwards(indices)
+            return self._take_forward(indices)
         out = np.empty((len(indices), self.n_features), np.float32)
         for start in range(0, len(indices), _SCATTERED):
             chosen = indices[start : start + _SCATTERED]
@@ -159,7 +159,7 @@ class Rows:
             return self.take(np.arange(len(self)))
         return self.take(np.sort(rng.choice(len(self), size, replace=False, shuffle=False)))
 
-    def _take_forwards(self, indices: NDArray[np.integer[Any]]) -> FloatArray:
+    def _take_forward(self, indices: NDArray[np.integer[Any]]) -> FloatArray:
         """Return chosen rows of a stream, read in their order whatever that of the indices."""
         order = np.argsort(indices, kind="stable")
         rising = indices[order]
@@ -182,21 +182,21 @@ class Rows:
             out = np.empty(part.shape, np.float32)
         # A sum of squares is finite only if all its terms are; it costs far less than a look at
         # each.
-        if not np.isfinite(_centre(part, self.centre, out)):
+        if not np.isfinite(_center(part, self.center, out)):
             for number, row in zip(numbers, part, strict=True):
                 _validation.finite(row[None], self.owner, first_row=int(number))
         return out
 
 
-def _centre(part: NDArray[Any], centre: FloatArray, out: FloatArray) -> float:
-    """Write ``part - centre`` as float32; return the sum of its squares."""
+def _center(part: NDArray[Any], center: FloatArray, out: FloatArray) -> float:
+    """Write ``part - center`` as float32; return the sum of its squares."""
     if part.dtype == np.float32 and part.dtype.isnative and part.flags.c_contiguous:
-        return float(centering.centre(part, centre, out))
+        return float(centering.center(part, center, out))
     # Integers of 32 bits and more need double precision on the way.
     wide = part.dtype.itemsize > 2 and part.dtype != np.float32
     with np.errstate(over="ignore", invalid="ignore"):
         np.subtract(
-            part, centre, out=out, dtype=np.float64 if wide else np.float32, casting="unsafe"
+            part, center, out=out, dtype=np.float64 if wide else np.float32, casting="unsafe"
         )
         flat = out.reshape(-1)
         return float(np.dot(flat, flat))

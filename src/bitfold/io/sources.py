@@ -1,7 +1,7 @@
 """Sources: vectors that do not fit in memory, read block by block, whatever holds them.
 
 A numpy array or memory map is read where it lies. Everything else becomes a :class:`Stream`, which
-is sliced like an array but reads forwards: HDF5 and Zarr arrays and their like (anything with
+is sliced like an array but reads forward: HDF5 and Zarr arrays and their like (anything with
 ``shape``, ``dtype`` and slices of rows), Parquet files and Arrow tables, and iterables of blocks.
 """
 
@@ -35,9 +35,9 @@ _SLAB_BYTES = 64 << 20
 
 
 class Stream:
-    """Vectors that are read forwards, sliced like an array; each block is read once in a pass.
+    """Vectors that are read forward, sliced like an array; each block is read once in a pass.
 
-    The rows last read are kept, so that threads which work on neighbouring blocks may ask for
+    The rows last read are kept, so that threads which work on neighboring blocks may ask for
     them in any order. A slice from before those begins a new pass.
 
     Parameters
@@ -121,7 +121,7 @@ class Stream:
         """Rows [start, stop); there are fewer where the source ends, as with an array."""
         start, stop = rows.start or 0, rows.stop
         if rows.step not in (None, 1) or start < 0 or (stop or 0) < 0:
-            _validation.refuse("a slice", "a stream", "of rows forwards", rows)
+            _validation.refuse("a slice", "a stream", "of rows forward", rows)
         if stop is None or self.n_rows is not None:
             stop = len(self) if stop is None else min(stop, len(self))
         if start >= stop:

@@ -11,7 +11,7 @@ end in ``_by_id`` break ties by id instead, as a search does.
 from bitfold.metrics.by_id import average_precision_by_id, ranking_curves_by_id
 from bitfold.metrics.histograms import DistanceHistograms, distance_histograms, scan_histograms
 from bitfold.metrics.mean import map_scorer, mean_average_precision
-from bitfold.metrics.neighbors import closest_neighbours, recall_at_k
+from bitfold.metrics.neighbors import closest_neighbors, recall_at_k
 from bitfold.metrics.radius import Lookup, LookupCurve, lookup, precision_recall_curve
 from bitfold.metrics.ranking import (
     RankingCurves,
@@ -30,7 +30,7 @@ __all__ = [
     "Relevance",
     "average_precision",
     "average_precision_by_id",
-    "closest_neighbours",
+    "closest_neighbors",
     "distance_histograms",
     "lookup",
     "map_scorer",

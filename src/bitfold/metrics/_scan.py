@@ -88,9 +88,9 @@ class Scan:
     @classmethod
     def over(cls, X: NDArray[Any], Q: NDArray[Any], k: int) -> Scan:
         """Prepare to find the k rows of X closest to each row of Q."""
-        rows = Rows.centred(X, "the database")
+        rows = Rows.centered(X, "the database")
         chosen = np.linspace(0, len(X) - 1, min(len(X), _SAMPLE)).astype(np.int64)
-        return cls(rows, Rows(Q, rows.centre, "the queries"), k, rows.take(chosen))
+        return cls(rows, Rows(Q, rows.center, "the queries"), k, rows.take(chosen))
 
     @property
     def id_type(self) -> type[np.int32] | type[np.int64]:

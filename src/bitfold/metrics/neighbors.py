@@ -14,7 +14,7 @@ from bitfold.metrics.histograms import Reals, ratio
 from bitfold.metrics.relevance import checked_ids
 
 
-def closest_neighbours(
+def closest_neighbors(
     database: Any, queries: Any, *, share: float = 0.02, k: int | None = None
 ) -> Ids:
     """Ids of the rows of the database closest to each query in ℓ2, nearest first, ties by id.
@@ -39,13 +39,13 @@ def closest_neighbours(
 
     Examples
     --------
-    >>> closest_neighbours([[0.0], [5.0], [1.0], [9.0]], [[0.2]], k=2)
+    >>> closest_neighbors([[0.0], [5.0], [1.0], [9.0]], [[0.2]], k=2)
     array([[0, 2]], dtype=int32)
     """
     X, Q = _validation.matrix(database, "the database"), _validation.matrix(queries, "the queries")
     if X.shape[1] != Q.shape[1]:
         demand = f"of {X.shape[1]} features, like the database"
-        _validation.refuse("queries", "closest_neighbours", demand, Q.shape[1])
+        _validation.refuse("queries", "closest_neighbors", demand, Q.shape[1])
     scan = Scan.over(X, Q, _how_many(len(X), share, k))
     found = np.empty((len(Q), scan.k), scan.id_type)
 
@@ -58,17 +58,17 @@ def closest_neighbours(
 
 
 def recall_at_k(found_ids: ArrayLike, true_ids: ArrayLike, k: int) -> Reals:
-    """Share of each query's k true neighbours that are among the first k found.
+    """Share of each query's k true neighbors that are among the first k found.
 
-    A query with less than k true neighbours is measured by those it has; 0 if it has none.
+    A query with less than k true neighbors is measured by those it has; 0 if it has none.
 
     Parameters
     ----------
     found_ids
         What a search found, best first; negative ids are padding, and rows may be shorter than k.
     true_ids
-        The true neighbours, nearest first, as :func:`closest_neighbours` gives them; negative ids
-        are padding. One column asks whether the nearest neighbour is among the k found.
+        The true neighbors, nearest first, as :func:`closest_neighbors` gives them; negative ids
+        are padding. One column asks whether the nearest neighbor is among the k found.
     k
         How many to look at on either side.
 
@@ -91,7 +91,7 @@ def recall_at_k(found_ids: ArrayLike, true_ids: ArrayLike, k: int) -> Reals:
 
 def _how_many(n: int, share: float, k: int | None) -> int:
     if k is not None:
-        return _validation.integer(k, "k", "closest_neighbours", low=1, high=n, why=f"n_rows={n}")
-    if _validation.positive(share, "share", "closest_neighbours") > 1:
-        _validation.refuse("share", "closest_neighbours", "at most 1", share)
+        return _validation.integer(k, "k", "closest_neighbors", low=1, high=n, why=f"n_rows={n}")
+    if _validation.positive(share, "share", "closest_neighbors") > 1:
+        _validation.refuse("share", "closest_neighbors", "at most 1", share)
     return max(1, round(share * n))

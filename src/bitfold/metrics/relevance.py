@@ -52,16 +52,16 @@ class Relevance(ABC):
         return from_labels(query_labels, labels, *sizes)
 
     @staticmethod
-    def neighbours(ids: ArrayLike) -> Relevance:
-        """Items that are listed are relevant, such as :func:`closest_neighbours` lists them.
+    def neighbors(ids: ArrayLike) -> Relevance:
+        """Items that are listed are relevant, such as :func:`closest_neighbors` lists them.
 
         Parameters
         ----------
         ids
             One row a query, in any order; negative ids are padding.
         """
-        lists = checked_ids(ids, "ids", "Relevance.neighbours")
-        return _Neighbours(np.arange(len(lists)), lists)
+        lists = checked_ids(ids, "ids", "Relevance.neighbors")
+        return _Neighbors(np.arange(len(lists)), lists)
 
     @abstractmethod
     def items(self, group: int) -> Ids:
@@ -113,7 +113,7 @@ class _ManyLabels(Relevance):
 
 
 @dataclass(frozen=True)
-class _Neighbours(Relevance):
+class _Neighbors(Relevance):
     """One list of ids a query."""
 
     group_of: Ids
@@ -127,7 +127,7 @@ class _Neighbours(Relevance):
         _demand_sizes(len(self.ids), n_items, n_queries, n_items)
         if self.ids.size and self.ids.max() >= n_items:
             demand = f"below the number of database items, {n_items}"
-            _validation.refuse("ids", "Relevance.neighbours", demand, self.ids.max())
+            _validation.refuse("ids", "Relevance.neighbors", demand, self.ids.max())
 
 
 def from_labels(

@@ -309,7 +309,7 @@ class HammingIndex:
 
 
 def _settle(segments: list[Segment]) -> list[Segment]:
-    """Merge what has become small beside its neighbour, or mostly removed.
+    """Merge what has become small beside its neighbor, or mostly removed.
 
     Every code is then merged a logarithmic number of times in all, and the segments are few.
     """

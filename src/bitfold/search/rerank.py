@@ -80,7 +80,7 @@ class Rerank:
         rows = self._rows_of(ids, len(vectors))
         out = np.empty(ids.shape, np.float32)
         for part in _blocks(len(ids), ids.shape[1] * vectors.shape[1]):
-            # Each row is read once, forwards: candidates repeat, and a memory map likes order.
+            # Each row is read once, forward: candidates repeat, and a memory map likes order.
             needed, place = np.unique(rows[part], return_inverse=True)
             found = np.asarray(vectors[needed], np.float32)
             _validation.finite(found, "Rerank", name="vectors", rows=needed)

@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { bitsOf, strip } from "./bits.js";
-import { colourOf } from "./colours.js";
+import { colorOf } from "./colors.js";
 import { at, count, h } from "./dom.js";
 import { PlaneMap } from "./map.js";
 import { Radius, byHamming, byLength, list, ranks, tag, thumbnail } from "./results.js";
@@ -115,7 +115,7 @@ class Panel {
     const chips = labels.slice(0, LEGEND).map((name, label) => {
       const chip = h("button", { type: "button", class: "chip", "aria-pressed": "false", onclick: () => this.isolate(label) },
         h("i", { class: "dot" }), name);
-      chip.firstChild.style.background = colourOf(label, labels.length);
+      chip.firstChild.style.background = colorOf(label, labels.length);
       return chip;
     });
     this.chips = chips;
@@ -188,14 +188,14 @@ async function showExplore(signal) {
   const other = h("div", { class: "column exact", "aria-live": "polite" }, heading("By exact ℓ2", ""), waiting());
   const column = h("div", { class: "column" });
   panel.found = h("div", { class: "lists" }, column, other);
-  const draw = (neighbours) => {
-    const agreeing = neighbours && ranks(neighbours.hits);
-    const n = neighbours ? answer.hits.filter((hit) => agreeing.has(hit.id)).length : 0;
+  const draw = (neighbors) => {
+    const agreeing = neighbors && ranks(neighbors.hits);
+    const n = neighbors ? answer.hits.filter((hit) => agreeing.has(hit.id)).length : 0;
     column.replaceChildren(heading("By Hamming distance", tied(panel, answer)),
       panel.list(answer.hits, { others: agreeing, otherName: "by exact distance" }));
-    if (neighbours) {
-      other.replaceChildren(heading("By exact ℓ2", `${n} of ${neighbours.hits.length} agree`),
-        panel.list(neighbours.hits, { others: ranks(answer.hits), otherName: "by Hamming distance", distance: byLength }));
+    if (neighbors) {
+      other.replaceChildren(heading("By exact ℓ2", `${n} of ${neighbors.hits.length} agree`),
+        panel.list(neighbors.hits, { others: ranks(answer.hits), otherName: "by Hamming distance", distance: byLength }));
     }
     panel.dim();
   };
@@ -206,11 +206,11 @@ async function showExplore(signal) {
 
 async function fillExact(exact, answer, column, draw, signal) {
   const empty = (...text) => column.replaceChildren(heading("By exact ℓ2", ""), h("p", { class: "empty" }, ...text));
-  if (!exact) return empty("Start with ", h("code", {}, "--vectors"), " to see the exact neighbours beside these.");
+  if (!exact) return empty("Start with ", h("code", {}, "--vectors"), " to see the exact neighbors beside these.");
   if (!answer.query.has_vector) return empty("There is no vector of this query.");
   try {
-    const neighbours = await exact;
-    if (!signal.aborted) draw(neighbours);
+    const neighbors = await exact;
+    if (!signal.aborted) draw(neighbors);
   } catch (error) {
     if (error.name !== "AbortError") empty(error.message);
   }

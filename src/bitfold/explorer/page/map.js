@@ -1,6 +1,6 @@
 // The map: points on a canvas that can be zoomed, dragged, pinched and walked with the keyboard.
 
-import { colourOf } from "./colours.js";
+import { colorOf } from "./colors.js";
 import { h } from "./dom.js";
 
 const PICTURES_BELOW = 140; // points in view, from which on they are drawn as pictures
@@ -289,7 +289,7 @@ export class PlaneMap {
   paintPoint(context, i, size) {
     const [x, y] = this.toScreen(i);
     context.globalAlpha = this.opacity(i);
-    context.fillStyle = colourOf(this.labels[i], this.nLabels);
+    context.fillStyle = colorOf(this.labels[i], this.nLabels);
     context.beginPath();
     context.arc(x, y, this.distances?.[i] <= this.radius ? size + 0.7 : size, 0, 2 * Math.PI);
     context.fill();
@@ -304,7 +304,7 @@ export class PlaneMap {
     context.globalAlpha = this.shows(i) ? Math.max(this.opacity(i), 0.6) : 0.06;
     context.imageSmoothingEnabled = scale < 1;
     context.drawImage(image, x - w / 2, y - hgt / 2, w, hgt);
-    context.strokeStyle = colourOf(this.labels[i], this.nLabels);
+    context.strokeStyle = colorOf(this.labels[i], this.nLabels);
     context.lineWidth = 2;
     context.strokeRect(x - w / 2 - 1, y - hgt / 2 - 1, w + 2, hgt + 2);
     return undefined;
@@ -348,8 +348,8 @@ export class PlaneMap {
     }
   }
 
-  ring(context, x, y, radius, colour, width) {
-    context.strokeStyle = colour;
+  ring(context, x, y, radius, color, width) {
+    context.strokeStyle = color;
     context.lineWidth = width;
     context.beginPath();
     context.arc(x, y, radius, 0, 2 * Math.PI);

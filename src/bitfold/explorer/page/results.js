@@ -1,7 +1,7 @@
 // What was found: rows with picture or text, label, code and distance; and the radius slider.
 
 import { bitsOf, strip } from "./bits.js";
-import { colourOf } from "./colours.js";
+import { colorOf } from "./colors.js";
 import { count, h, percent, svg } from "./dom.js";
 
 export function thumbnail(picture, alt, kind = "thumb") {
@@ -16,7 +16,7 @@ export function thumbnail(picture, alt, kind = "thumb") {
 export function tag(label, labels) {
   if (label < 0) return null;
   const dot = h("i", { class: "dot" });
-  dot.style.background = colourOf(label, labels.length);
+  dot.style.background = colorOf(label, labels.length);
   return h("span", { class: "tag" }, dot, labels[label]);
 }
 

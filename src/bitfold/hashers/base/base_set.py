@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitfold import _validation
-from bitfold.embedding import Neighbours
+from bitfold.embedding import Neighbors
 from bitfold.hashers.base.hasher import Hasher
 from bitfold.induction import BaseSet, learn_bandwidth
 from bitfold.io.rows import Rows
@@ -25,7 +25,7 @@ class InductiveHasher(Hasher):
     Attributes
     ----------
     base_set_
-        The base set B, relative to ``centre_``, one point a row.
+        The base set B, relative to ``center_``, one point a row.
     bit_embedding_
         What the signs of weighted means are taken of, one row a base point.
     bandwidth_
@@ -52,7 +52,7 @@ class InductiveHasher(Hasher):
     @property
     def base_points_(self) -> NDArray[np.float64]:
         """The base set in the coordinates of the data."""
-        points: NDArray[np.float64] = np.add(self.base_set_, self.centre_, dtype=np.float64)
+        points: NDArray[np.float64] = np.add(self.base_set_, self.center_, dtype=np.float64)
         return points
 
     @property
@@ -77,7 +77,7 @@ class InductiveHasher(Hasher):
         """Fix the base set, how many of it carry a point, and the bandwidth."""
         self._settle_points(points)
         if self.bandwidth is None:
-            self.bandwidth_ = learn_bandwidth(self._base.neighbours(sample), len(points))
+            self.bandwidth_ = learn_bandwidth(self._base.neighbors(sample), len(points))
         else:
             self.bandwidth_ = _validation.squarable(
                 self.bandwidth, "bandwidth", type(self).__name__
@@ -124,13 +124,13 @@ class DataGraph:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def blocks(self, at_most: int | None = None) -> Iterator[Neighbours]:
+    def blocks(self, at_most: int | None = None) -> Iterator[Neighbors]:
         """Yield the nearest base points of training points, block by block.
 
-        All of them, or about ``at_most``: every so many blocks, which reads a memory map forwards
+        All of them, or about ``at_most``: every so many blocks, which reads a memory map forward
         and sees every part of data that lie in some order.
         """
         stride = 1 if at_most is None else max(1, len(self.rows) // at_most)
-        find = self.hasher._base.neighbours
+        find = self.hasher._base.neighbors
         for _, found in self.hasher._over_blocks(self.rows, find, stride):
-            yield Neighbours(*found)
+            yield Neighbors(*found)

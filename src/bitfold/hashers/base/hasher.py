@@ -37,11 +37,11 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
     ----------
     n_bits_
         Length of the codes.
-    centre_
+    center_
         The point that vectors are taken relative to before anything else.
     """
 
-    _layout: ClassVar[dict[str, tuple[str, ...]]] = {"centre_": ("n_features_in_",)}
+    _layout: ClassVar[dict[str, tuple[str, ...]]] = {"center_": ("n_features_in_",)}
     """Learned arrays and their shapes; equal names are equal sizes."""
 
     _scalars: ClassVar[dict[str, type]] = {"n_bits_": int, "n_features_in_": int}
@@ -49,7 +49,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
 
     n_bits_: int
     n_features_in_: int
-    centre_: FloatArray
+    center_: FloatArray
 
     @abstractmethod
     def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
@@ -86,8 +86,8 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         matrix = sources.matrix(X, owner, min_rows=2, again=True)
         _check_feature_names(self, _named(X, matrix), reset=True)
         self.n_features_in_ = sources.width(matrix)
-        rows = Rows.centred(matrix, owner)
-        self.centre_ = rows.centre
+        rows = Rows.centered(matrix, owner)
+        self.center_ = rows.center
         self._learn(rows, y, progress or _silent)
         return self
 
@@ -155,7 +155,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
                 f"X has {sources.width(matrix)} features, but {owner} is expecting "
                 f"{self.n_features_in_} features as input."
             )
-        return Rows(matrix, self.centre_, owner)
+        return Rows(matrix, self.center_, owner)
 
     def _encoded(
         self, rows: Rows, first: int, progress: Progress

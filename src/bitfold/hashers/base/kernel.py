@@ -15,7 +15,7 @@ from bitfold.hashers.base.hasher import Hasher
 FloatArray = NDArray[np.float32]
 
 
-class CentredKernel(NamedTuple):
+class CenteredKernel(NamedTuple):
     """Kernels of rows (rows, anchors) about their mean, and the mean."""
 
     values: NDArray[np.float64]
@@ -31,13 +31,13 @@ class KernelHasher(Hasher):
     Attributes
     ----------
     anchors_
-        The points a_j, relative to ``centre_``.
+        The points a_j, relative to ``center_``.
     bandwidth_
         σ of the kernel.
     coefficients_
         A, one row a bit.
     thresholds_
-        What the weighted sum has to exceed; centring the kernel lands here.
+        What the weighted sum has to exceed; centering the kernel lands here.
     """
 
     _layout: ClassVar[dict[str, tuple[str, ...]]] = {
@@ -119,15 +119,15 @@ _LEVEL = 1e-6
 """Differences of kernels up to this are float32's rounding."""
 
 
-def centred_kernel(K: FloatArray, owner: str) -> CentredKernel:
+def centered_kernel(K: FloatArray, owner: str) -> CenteredKernel:
     """Take the mean off each anchor's kernels, one a column; refuse those that tell no rows apart.
 
     That is what is left of data whose rows are all the same.
     """
     mean = K.mean(axis=0, dtype=np.float64)
-    centred = K - mean
-    if np.abs(centred).max() <= _LEVEL:
+    centered = K - mean
+    if np.abs(centered).max() <= _LEVEL:
         _validation.refuse(
             "X", owner, "rows that differ under the kernel", "rows that are all alike"
         )
-    return CentredKernel(centred, mean)
+    return CenteredKernel(centered, mean)

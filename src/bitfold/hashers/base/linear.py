@@ -29,7 +29,7 @@ class Hyperplane(NamedTuple):
 
 
 class LinearHasher(Hasher):
-    """Bit b of x is whether (x - centre)·w_b exceeds a threshold.
+    """Bit b of x is whether (x - center)·w_b exceeds a threshold.
 
     A subclass learns the directions in ``_learn`` and hands them to ``_settle``.
 
@@ -51,7 +51,7 @@ class LinearHasher(Hasher):
     thresholds_: FloatArray
 
     def _settle(self, directions: NDArray[Any], thresholds: NDArray[Any] | None = None) -> None:
-        """Fix the hyperplanes, one a row; without thresholds they pass through the centre."""
+        """Fix the hyperplanes, one a row; without thresholds they pass through the center."""
         self.n_bits_ = len(directions)
         self.directions_ = np.ascontiguousarray(directions, np.float32)
         if thresholds is None:

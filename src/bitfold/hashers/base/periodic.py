@@ -14,7 +14,7 @@ FloatArray = NDArray[np.float32]
 
 
 class WaveHasher(Hasher):
-    """Bit b of x is whether cos((x - centre)·w_b + phase_b) exceeds a threshold.
+    """Bit b of x is whether cos((x - center)·w_b + phase_b) exceeds a threshold.
 
     A subclass learns the waves in ``_learn`` and hands them to ``_settle``.
 
@@ -23,7 +23,7 @@ class WaveHasher(Hasher):
     frequencies_
         The wave vectors w_b, in radians a unit of length, one a row.
     phases_
-        The waves' phases at the centre, in radians.
+        The waves' phases at the center, in radians.
     thresholds_
         Height of the cosine that makes a bit one.
     """
@@ -56,6 +56,6 @@ class WaveHasher(Hasher):
     def _embed_block(self, values: FloatArray) -> FloatArray:
         turns = np.empty((len(values), self.n_bits_), np.float32)
         products.dots(values, self.frequencies_, turns)
-        # In double precision: many turns away from the centre the phase still counts.
+        # In double precision: many turns away from the center the phase still counts.
         waves = np.cos(turns + self.phases_.astype(np.float64)) - self.thresholds_
         return waves.astype(np.float32)

@@ -112,7 +112,7 @@ class Folder:
         ----------
         segments
             Those taken from :attr:`segments` are not written again, nor, where items were
-            removed from them, is more than that. Afterwards :attr:`segments` stand for them, in
+            removed from them, is more than that. Afterward :attr:`segments` stand for them, in
             order; go on with those, so that the next commit knows them.
         next_id
             A number to keep with them.

@@ -18,7 +18,7 @@ from bitfold.stores.contract import MissingStore
 from bitfold.stores.postgres.connect import Place, clear
 from bitfold.stores.postgres.table import quote, quoted
 
-CATALOGUE = """
+CATALOG = """
 SELECT a.attname, t.typname, a.atttypmod, a.attnotnull AND EXISTS (
     SELECT FROM pg_index i WHERE i.indrelid = a.attrelid AND i.indisunique AND i.indpred IS NULL
     AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum
@@ -54,10 +54,10 @@ class Table:
         self.place, self.name = place, name
         self._id, self._code = id_column, code_column
 
-    def catalogue(self) -> list[tuple[Any, ...]]:
-        """Read the columns off the catalogue: names, types, sizes, and which are keys."""
+    def catalog(self) -> list[tuple[Any, ...]]:
+        """Read the columns off the catalog: names, types, sizes, and which are keys."""
         with self.working() as cursor:
-            found: list[tuple[Any, ...]] = cursor.execute(CATALOGUE, [quoted(self.name)]).fetchall()
+            found: list[tuple[Any, ...]] = cursor.execute(CATALOG, [quoted(self.name)]).fetchall()
         if not found:
             raise MissingStore(f"table {self.name!r} in {self.place.name} does not exist.")
         return found

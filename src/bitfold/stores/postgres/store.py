@@ -62,7 +62,7 @@ class PgvectorStore(Store):
         self._id, self._code, self._vector = own
         self._table = Table(place, table, self._id, self._code)
         try:
-            self._layout = Layout.of(self._table.catalogue(), *own)
+            self._layout = Layout.of(self._table.catalog(), *own)
         except BaseException:
             self.close()
             raise

@@ -35,13 +35,13 @@ class Layout:
     types: dict[str, type | None]
 
     @classmethod
-    def of(cls, catalogue: list[tuple[Any, ...]], id_: str, code: str, vector: str) -> Layout:
-        """Read code length, width of the originals and the user's columns off the catalogue."""
-        kinds = {name: (kind, size) for name, kind, size, _ in catalogue}
+    def of(cls, catalog: list[tuple[Any, ...]], id_: str, code: str, vector: str) -> Layout:
+        """Read code length, width of the originals and the user's columns off the catalog."""
+        kinds = {name: (kind, size) for name, kind, size, _ in catalog}
         kind, _ = kinds.get(id_, ("nothing", 0))
         if kind != "int8":
             _validation.refuse(f"column {id_!r}", _OWNER, "of type bigint", kind)
-        if not any(name == id_ and unique for name, *_, unique in catalogue):
+        if not any(name == id_ and unique for name, *_, unique in catalog):
             demand = "not null and unique by itself, as a primary key is"
             _validation.refuse(
                 f"column {id_!r}", _OWNER, demand, "one that may repeat or be missing"

@@ -1,4 +1,4 @@
-"""The paper's artefacts as data: which cases they need, and how long those take."""
+"""The paper's artifacts as data: which cases they need, and how long those take."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PIL import Image
-from reproduction.artefacts import ARTEFACTS, Protocol
+from reproduction.artifacts import ARTIFACTS, Protocol
 from reproduction.data import DATA
 from reproduction.estimates import from_records, seconds
 from reproduction.methods import METHODS, PAPER, SCAN, make
@@ -18,7 +18,7 @@ from reproduction.packing import in_palette, inline_in_palette, pack, pack_photo
 from reproduction.records import Case, Records
 from reproduction.run import MEASURES
 from reproduction.shown import choose
-from tests.experiments.made_up import made_up
+from tests.reproduction.made_up import made_up
 
 from bitfold.hashers import Hasher
 
@@ -32,14 +32,14 @@ PLACES = {
 """As LaTeX numbers them: the source begins with Fig. 2."""
 
 
-def test_every_artefact_of_the_paper_is_there() -> None:
-    assert {a.name: a.place for a in ARTEFACTS.values()} == PLACES
+def test_every_artifact_of_the_paper_is_there() -> None:
+    assert {a.name: a.place for a in ARTIFACTS.values()} == PLACES
 
 
 @pytest.mark.parametrize("quick", [False, True])
 @pytest.mark.parametrize("name", PLACES)
 def test_cases_can_be_run(name: str, quick: bool) -> None:
-    cases = ARTEFACTS[name].cases(Protocol(repeats=2, quick=quick))
+    cases = ARTIFACTS[name].cases(Protocol(repeats=2, quick=quick))
     assert len(cases) == len(set(cases))
     for case in cases:
         assert case.data in DATA
@@ -54,12 +54,12 @@ def test_cases_can_be_run(name: str, quick: bool) -> None:
 
 
 def queries(name: str, protocol: Protocol) -> dict[str, set[int]]:
-    cases = ARTEFACTS[name].cases(protocol)
+    cases = ARTIFACTS[name].cases(protocol)
     return {c.data: {d.queries for d in cases if d.data == c.data} for c in cases}
 
 
 def test_the_papers_numbers_are_the_default() -> None:
-    every = [case for a in ARTEFACTS.values() for case in a.cases(Protocol())]
+    every = [case for a in ARTIFACTS.values() for case in a.cases(Protocol())]
     assert {case.seed for case in every} == set(range(10))
     assert queries("fig-embeddings", Protocol()) == {"cifar10": {1000}}
     assert queries("fig-sift", Protocol()) == {"sift_photos": {10_000}, "sift1m": {10_000}}
@@ -70,16 +70,16 @@ def test_the_papers_numbers_are_the_default() -> None:
 
 def test_repeats_and_queries_are_part_of_every_spec() -> None:
     protocol = Protocol(repeats=3, queries=700)
-    assert {case.seed for case in ARTEFACTS["fig-mnist"].cases(protocol)} == {0, 1, 2}
+    assert {case.seed for case in ARTIFACTS["fig-mnist"].cases(protocol)} == {0, 1, 2}
     # The exact scan is measured by the same queries as the methods beside it.
     assert queries("fig-embeddings", protocol) == {"cifar10": {700}}
     assert queries("fig-sift", protocol)["sift_photos"] == {700}
     assert queries("fig-gist", Protocol(queries=5000))["gist1m"] == {1000}
 
 
-def test_base_points_and_neighbours_are_the_papers() -> None:
+def test_base_points_and_neighbors_are_the_papers() -> None:
     for name, of_imh in (("fig-sift", (1000, 2)), ("fig-classify", (1000, 5))):
-        cases = ARTEFACTS[name].cases(Protocol(1))
+        cases = ARTIFACTS[name].cases(Protocol(1))
         options = [dict(case.options) for case in cases if case.method.startswith(("IMH", "AGH"))]
         assert {(o["m"], o["k"]) for o in options} == {of_imh}
 
@@ -108,17 +108,17 @@ def test_estimates_tell_big_from_small() -> None:
 
 
 def test_a_report_shows_all_seeds_but_one_number_of_queries() -> None:
-    artefact = ARTEFACTS["fig-mnist"]
-    first = artefact.cases(Protocol(1))[:2]
+    artifact = ARTIFACTS["fig-mnist"]
+    first = artifact.cases(Protocol(1))[:2]
     known = [made_up(replace(case, seed=seed)) for case in first for seed in (0, 1, 7)]
     other = [made_up(replace(case, queries=500)) for case in first]
     stranger = [made_up(replace(first[0], method="LSH"))]
-    chosen = choose(artefact, Protocol(1), [*other, *stranger, *known], quick=False)
+    chosen = choose(artifact, Protocol(1), [*other, *stranger, *known], quick=False)
     assert chosen == known
-    assert choose(artefact, Protocol(1, 500), other + known, quick=False) == other
+    assert choose(artifact, Protocol(1, 500), other + known, quick=False) == other
     # What was run at another time with other queries is shown as well.
-    assert choose(artefact, Protocol(1, 123), other + known, quick=False) == known
-    assert choose(artefact, Protocol(1), known, quick=True) == []
+    assert choose(artifact, Protocol(1, 123), other + known, quick=False) == known
+    assert choose(artifact, Protocol(1), known, quick=True) == []
 
 
 def test_arrays_survive_json() -> None:

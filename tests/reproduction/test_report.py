@@ -9,33 +9,34 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reproduction import paper
-from reproduction.artefacts import ARTEFACTS, Protocol
+from reproduction.artifacts import ARTIFACTS, Protocol
 from reproduction.claims import CLAIMS
 from reproduction.layouts import by_bits
 from reproduction.methods import SCAN
 from reproduction.paper import Compared, Reason, Reported
 from reproduction.records import Case, Record
 from reproduction.report import extent, write_report
-from tests.experiments.made_up import made_up
+from tests.reproduction.made_up import made_up
+
+from reproduction import paper
 
 
 def page(folder: Path, name: str, records: list[Record]) -> str:
-    path = write_report(folder, [ARTEFACTS[name]], {name: records}, "bitfold reproduce <x>")
+    path = write_report(folder, [ARTIFACTS[name]], {name: records}, "bitfold reproduce <x>")
     assert path == folder / "index.html"
     return path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ARTEFACTS)
-def test_an_artefact_is_shown_beside_the_paper(name: str, tmp_path: Path) -> None:
-    artefact = ARTEFACTS[name]
-    records = [made_up(case) for case in artefact.cases(Protocol(repeats=2))]
+@pytest.mark.parametrize("name", ARTIFACTS)
+def test_an_artifact_is_shown_beside_the_paper(name: str, tmp_path: Path) -> None:
+    artifact = ARTIFACTS[name]
+    records = [made_up(case) for case in artifact.cases(Protocol(repeats=2))]
     text = page(tmp_path, name, records)
-    assert escape(artefact.title) in text
+    assert escape(artifact.title) in text
     assert escape(paper.SAYS[name]) in text
     assert "bitfold reproduce &lt;x&gt;" in text
     assert "not run yet" not in text
-    shown = artefact.show(records)
+    shown = artifact.show(records)
     assert shown.figures
     for data in shown.figures:
         assert f'src="{name}-{data}.png"' in text
@@ -53,19 +54,19 @@ def test_an_artefact_is_shown_beside_the_paper(name: str, tmp_path: Path) -> Non
 
 
 def test_the_same_records_draw_the_same_bytes(tmp_path: Path) -> None:
-    records = [made_up(case) for case in ARTEFACTS["fig-mnist"].cases(Protocol(repeats=1))]
+    records = [made_up(case) for case in ARTIFACTS["fig-mnist"].cases(Protocol(repeats=1))]
     for folder in ("a", "b"):
         page(tmp_path / folder, "fig-mnist", records)
     for name in ("fig-mnist-mnist.svg", "fig-mnist-mnist.png", "index.html"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
-def test_an_artefact_without_records_is_left_out(tmp_path: Path) -> None:
+def test_an_artifact_without_records_is_left_out(tmp_path: Path) -> None:
     assert "<section" not in page(tmp_path, "fig-mnist", [])
 
 
 def test_a_claim_that_was_not_run_and_one_that_fails(tmp_path: Path) -> None:
-    cases = ARTEFACTS["fig-classify"].cases(Protocol(1))
+    cases = ARTIFACTS["fig-classify"].cases(Protocol(1))
     low = [made_up(case, 50.0) for case in cases if case.method == "IMH-tSNE"]
     text = page(tmp_path, "fig-classify", low)
     assert "at every length <small>(not run yet)</small>" in text
@@ -77,7 +78,7 @@ def test_a_claim_that_was_not_run_and_one_that_fails(tmp_path: Path) -> None:
 def test_a_disagreement_has_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known = {("fig-classify", "94.1 % at 128 bits"): "the moon is <full>"}
     monkeypatch.setattr(paper, "DISAGREEMENTS", known)
-    cases = [c for c in ARTEFACTS["fig-classify"].cases(Protocol(1)) if c.method == "IMH-tSNE"]
+    cases = [c for c in ARTIFACTS["fig-classify"].cases(Protocol(1)) if c.method == "IMH-tSNE"]
     assert "the moon is &lt;full&gt;." in page(
         tmp_path, "fig-classify", [made_up(case, 50.0) for case in cases]
     )
@@ -87,7 +88,7 @@ def test_a_disagreement_has_its_reason(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_a_small_version_is_not_held_against_the_paper(tmp_path: Path) -> None:
     for name in ("fig-classify", "table-base-size"):
-        records = [made_up(c, 50.0) for c in ARTEFACTS[name].cases(Protocol(quick=True))]
+        records = [made_up(c, 50.0) for c in ARTIFACTS[name].cases(Protocol(quick=True))]
         text = page(tmp_path, name, records)
         assert "a small version, 2,000 rows of the database" in text
         assert "a small version says nothing of it" in text
@@ -127,7 +128,7 @@ def test_without_a_stated_deviation_ours_counts() -> None:
 
 
 def test_times_are_shown_but_not_judged(tmp_path: Path) -> None:
-    cases = ARTEFACTS["table-time"].cases(Protocol(1))
+    cases = ARTIFACTS["table-time"].cases(Protocol(1))
     text = page(tmp_path, "table-time", [made_up(case, 33.4) for case in cases])
     assert "33<small>paper 17 · × 2</small>" in text
     assert "33<small>paper 1,732 · × 0.019</small>" in text
@@ -156,7 +157,7 @@ def test_vectors_that_were_classified_are_not_called_a_scan() -> None:
 
 
 def test_what_was_not_run_yet_is_told(tmp_path: Path) -> None:
-    cases = ARTEFACTS["fig-sift"].cases(Protocol(2))
+    cases = ARTIFACTS["fig-sift"].cases(Protocol(2))
     begun = [made_up(case) for case in cases if case.data == "sift_photos"]
     # A data set that nobody has is not missed.
     assert "not run yet</p>" not in page(tmp_path, "fig-sift", begun)
@@ -178,15 +179,15 @@ def test_the_exact_scan_goes_across_the_figure() -> None:
 
 
 def test_a_stated_figure_stands_beside_ours() -> None:
-    cases = ARTEFACTS["fig-classify"].cases(Protocol(2))
-    shown = ARTEFACTS["fig-classify"].show([made_up(case, 95.0) for case in cases])
+    cases = ARTIFACTS["fig-classify"].cases(Protocol(2))
+    shown = ARTIFACTS["fig-classify"].show([made_up(case, 95.0) for case in cases])
     assert [c.difference for c in shown.compared] == pytest.approx([0.9, 0.9])
     assert shown.tables[0].rows[0][0].ours == "IMH-tSNE, 128 bits, MNIST"
     assert shown.tables[0].rows[1][0].ours == "the vectors themselves, MNIST"
 
 
 def test_a_method_that_refused_is_left_out_of_what_was_retrieved(tmp_path: Path) -> None:
-    records = [made_up(case) for case in ARTEFACTS["fig-retrieved"].cases(Protocol(1))]
+    records = [made_up(case) for case in ARTIFACTS["fig-retrieved"].cases(Protocol(1))]
     records[0]["result"] = {"refused": "n_bits of X must be <less>, got 9."}
     assert "n_bits of X must be &lt;less&gt;, got 9." in page(tmp_path, "fig-retrieved", records)
     assert np.isfinite((tmp_path / "fig-retrieved-cifar10.png").stat().st_size)

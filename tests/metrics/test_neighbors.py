@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from numpy.typing import NDArray
 
-from bitfold.metrics import Relevance, closest_neighbours, recall_at_k
+from bitfold.metrics import Relevance, closest_neighbors, recall_at_k
 from bitfold.metrics._scan import Scan
 
 
@@ -31,7 +31,7 @@ def test_integers_are_exact_and_ties_fall_by_id(kind: type[Any], n: int) -> None
     X = (rng.integers(0, 3, (n, 6)) + 120).astype(kind)
     Q = X[rng.integers(n, size=20)]
     for k in (1, n // 50 + 1, n):
-        np.testing.assert_array_equal(closest_neighbours(X, Q, k=k), brute_force(X, Q, k))
+        np.testing.assert_array_equal(closest_neighbors(X, Q, k=k), brute_force(X, Q, k))
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e4])
@@ -40,7 +40,7 @@ def test_reals_equal_brute_force(kind: type[Any], offset: float) -> None:
     rng = np.random.default_rng(1)
     X = (rng.standard_normal((9000, 40)) + offset).astype(kind)
     Q = (rng.standard_normal((50, 40)) + offset).astype(kind)
-    np.testing.assert_array_equal(closest_neighbours(X, Q), brute_force(X, Q, 180))
+    np.testing.assert_array_equal(closest_neighbors(X, Q), brute_force(X, Q, 180))
 
 
 @given(st.integers(0, 2**32), st.integers(1, 60), st.integers(1, 7))
@@ -53,7 +53,7 @@ def test_near_ties_that_float32_cannot_tell_apart(seed: int, n: int, d: int) -> 
     # Whole multiples of one step apart: brute force over the steps is exact.
     steps = np.rint((X - 1) * 1e7)
     expected = brute_force(steps, steps[:3] + 5e6, k)
-    got = closest_neighbours(X, Q, k=k)
+    got = closest_neighbors(X, Q, k=k)
     distances = ((steps - steps[:3, None] - 5e6) ** 2).sum(axis=2)
     np.testing.assert_allclose(
         np.take_along_axis(distances, got.astype(int), 1),
@@ -67,21 +67,21 @@ def test_equal_rows_tie_whatever_block_they_are_in() -> None:
     distinct = rng.standard_normal((50, 33)).astype(np.float32)
     X = distinct[rng.integers(50, size=10_000)]
     Q = rng.standard_normal((9, 33)).astype(np.float32)
-    np.testing.assert_array_equal(closest_neighbours(X, Q, k=77), brute_force(X, Q, 77))
+    np.testing.assert_array_equal(closest_neighbors(X, Q, k=77), brute_force(X, Q, 77))
 
 
 def test_more_ties_than_there_is_room_for() -> None:
     X = np.ones((20_000, 3), np.uint8)
     X[-10:] = 2
     expected = [*range(19_990, 20_000), 0, 1, 2, 3, 4]
-    got = closest_neighbours(X, X[-4:], k=15)
+    got = closest_neighbors(X, X[-4:], k=15)
     np.testing.assert_array_equal(got, [expected] * 4)
 
 
 def test_rows_from_far_to_near() -> None:
     X = np.arange(30_000, 0, -1, dtype=np.float64)[:, None]
     expected = np.arange(29_999, 29_999 - 600, -1)[None]
-    np.testing.assert_array_equal(closest_neighbours(X, [[0.0]]), expected)
+    np.testing.assert_array_equal(closest_neighbors(X, [[0.0]]), expected)
 
 
 def test_too_low_a_guess_is_made_good(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,7 +100,7 @@ def test_too_low_a_guess_is_made_good(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Scan, "_collect", spy)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    np.testing.assert_array_equal(closest_neighbours(X, Q), brute_force(X, Q, 819))
+    np.testing.assert_array_equal(closest_neighbors(X, Q), brute_force(X, Q, 819))
     assert scans == [5, 3]
 
 
@@ -109,16 +109,16 @@ def test_a_memory_map_gives_the_same(tmp_path: Path) -> None:
     X = rng.integers(0, 256, (7000, 20), np.uint8)
     np.save(tmp_path / "rows.npy", X)
     mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
-    expected = closest_neighbours(X, X[:40])
-    np.testing.assert_array_equal(closest_neighbours(mapped, mapped[:40]), expected)
+    expected = closest_neighbors(X, X[:40])
+    np.testing.assert_array_equal(closest_neighbors(mapped, mapped[:40]), expected)
 
 
 def test_a_query_finds_the_same_alone_and_among_others() -> None:
     rng = np.random.default_rng(5)
     X = rng.standard_normal((5000, 16)).astype(np.float32)
     Q = rng.standard_normal((600, 16)).astype(np.float32)
-    together = closest_neighbours(X, Q)
-    alone = np.concatenate([closest_neighbours(X, Q[i : i + 1]) for i in range(0, 600, 60)])
+    together = closest_neighbors(X, Q)
+    alone = np.concatenate([closest_neighbors(X, Q[i : i + 1]) for i in range(0, 600, 60)])
     np.testing.assert_array_equal(together[::60], alone)
 
 
@@ -126,10 +126,10 @@ def test_memory_stays_bounded() -> None:
     rng = np.random.default_rng(6)
     X = rng.standard_normal((50_000, 32)).astype(np.float32)
     Q = rng.standard_normal((1500, 32)).astype(np.float32)
-    closest_neighbours(X[:100], Q[:2])
+    closest_neighbors(X[:100], Q[:2])
     tracemalloc.start()
     try:
-        found = closest_neighbours(X, Q, share=0.02)
+        found = closest_neighbors(X, Q, share=0.02)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -141,7 +141,7 @@ def test_memory_stays_bounded() -> None:
 @pytest.mark.parametrize(("share", "k"), [(0.02, 2), (0.001, 1), (0.015, 2), (1, 120)])
 def test_a_share_of_the_database(share: float, k: int) -> None:
     X = np.arange(120.0)[:, None]
-    got = closest_neighbours(X, X[:2], share=share)
+    got = closest_neighbors(X, X[:2], share=share)
     assert got.shape == (2, k)
     assert got.dtype == np.int32
 
@@ -149,12 +149,12 @@ def test_a_share_of_the_database(share: float, k: int) -> None:
 def test_inputs_are_left_alone() -> None:
     X, Q = np.arange(6.0).reshape(3, 2), np.ones((1, 2))
     X.flags.writeable = Q.flags.writeable = False
-    assert closest_neighbours(X, Q, k=2).tolist() == [[0, 1]]
+    assert closest_neighbors(X, Q, k=2).tolist() == [[0, 1]]
 
 
-def test_neighbours_make_relevance() -> None:
+def test_neighbors_make_relevance() -> None:
     X = np.array([[0.0], [3.0], [1.0], [9.0]])
-    relevance = Relevance.neighbours(closest_neighbours(X, [[0.1], [8.0]], share=0.5))
+    relevance = Relevance.neighbors(closest_neighbors(X, [[0.1], [8.0]], share=0.5))
     assert [relevance.items(g).tolist() for g in (0, 1)] == [[0, 2], [1, 3]]
 
 
@@ -195,36 +195,36 @@ X3 = np.arange(6.0).reshape(3, 2)
     ("call", "sentence"),
     [
         (
-            lambda: closest_neighbours(X3, X3[:, :1]),
-            "queries of closest_neighbours must be of 2 features, like the database, got 1.",
+            lambda: closest_neighbors(X3, X3[:, :1]),
+            "queries of closest_neighbors must be of 2 features, like the database, got 1.",
         ),
         (
-            lambda: closest_neighbours(X3, X3, k=4),
-            "k of closest_neighbours must be at most n_rows=3, got 4.",
+            lambda: closest_neighbors(X3, X3, k=4),
+            "k of closest_neighbors must be at most n_rows=3, got 4.",
         ),
         (
-            lambda: closest_neighbours(X3, X3, k=0),
-            "k of closest_neighbours must be at least 1, got 0.",
+            lambda: closest_neighbors(X3, X3, k=0),
+            "k of closest_neighbors must be at least 1, got 0.",
         ),
         (
-            lambda: closest_neighbours(X3, X3, share=1.5),
-            "share of closest_neighbours must be at most 1, got 1.5.",
+            lambda: closest_neighbors(X3, X3, share=1.5),
+            "share of closest_neighbors must be at most 1, got 1.5.",
         ),
         (
-            lambda: closest_neighbours(X3, X3, share=0.0),
-            "share of closest_neighbours must be a finite number above 0, got 0.0.",
+            lambda: closest_neighbors(X3, X3, share=0.0),
+            "share of closest_neighbors must be a finite number above 0, got 0.0.",
         ),
         (
-            lambda: closest_neighbours(np.where(X3 == 3, np.nan, X3), X3),
+            lambda: closest_neighbors(np.where(X3 == 3, np.nan, X3), X3),
             "X of the database must be finite, got NaN in row 1.",
         ),
         (
-            lambda: closest_neighbours(X3, np.where(X3 == 5, np.inf, X3)),
+            lambda: closest_neighbors(X3, np.where(X3 == 5, np.inf, X3)),
             "X of the queries must be finite, got infinity or a value too large for float32 "
             "in row 2.",
         ),
         (
-            lambda: closest_neighbours(X3, X3 * 1e25),
+            lambda: closest_neighbors(X3, X3 * 1e25),
             "X of the queries must be within ±3.3e+18, for distances to fit float32, "
             "got 1e+25 in row 0.",
         ),

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reproduction import paper
-from reproduction.artefacts import ARTEFACTS, Protocol
+from reproduction.artifacts import ARTIFACTS, Protocol
 from reproduction.claims import CLAIMS, Check, Claim, Means, Missing, Refused, judge
 from reproduction.methods import SCAN
 from reproduction.records import Case, Record, Records
 from reproduction.shown import choose
-from tests.experiments.made_up import WAYS, made_up
+from tests.reproduction.made_up import WAYS, made_up
+
+from reproduction import paper
 
 COMMITTED = Path(__file__).parents[2] / "docs" / "report" / "records.jsonl"
 
@@ -33,7 +34,7 @@ def test_a_claim_about_cases_that_were_not_run_is_neither_true_nor_false() -> No
 @pytest.mark.parametrize("name", CLAIMS)
 def test_no_claim_is_judged_without_all_of_its_records(name: str) -> None:
     assert [verdict.holds for verdict in judge(CLAIMS[name], [])] == [None] * len(CLAIMS[name])
-    records = [made_up(case) for case in ARTEFACTS[name].cases(Protocol(1))]
+    records = [made_up(case) for case in ARTIFACTS[name].cases(Protocol(1))]
     needed = {claim.text: _looked_at(claim, records) for claim in CLAIMS[name]}
     for method in {record["case"]["method"] for record in records}:
         verdicts = judge(CLAIMS[name], [r for r in records if r["case"]["method"] != method])
@@ -70,7 +71,7 @@ def test_means_are_over_seeds_and_tell_settings_apart() -> None:
 
 
 def test_a_length_that_a_rival_cannot_have_does_not_count_against_a_claim() -> None:
-    records = [_record("fig-mnist", case, 1) for case in ARTEFACTS["fig-mnist"].cases(Protocol(1))]
+    records = [_record("fig-mnist", case, 1) for case in ARTIFACTS["fig-mnist"].cases(Protocol(1))]
     for record in records:
         if (record["case"]["method"], record["case"]["n_bits"]) == ("PCAH", 128):
             record["result"] = {"refused": "n_bits of PCAH must be less, got 128."}
@@ -80,33 +81,33 @@ def test_a_length_that_a_rival_cannot_have_does_not_count_against_a_claim() -> N
 
 
 @pytest.mark.parametrize("name", CLAIMS)
-@pytest.mark.parametrize("favour", [1, -1])
-def test_every_claim_can_hold_and_can_fail(name: str, favour: int) -> None:
-    """Records that favour the proposed methods bear a claim out, the opposite ones do not."""
-    cases = ARTEFACTS[name].cases(Protocol(1))
-    verdicts = judge(CLAIMS[name], [_record(name, case, favour) for case in cases])
-    assert [(v.text, v.holds) for v in verdicts] == [(c.text, favour > 0) for c in CLAIMS[name]]
-    assert all(bool(v.against) == (favour < 0) for v in verdicts)
+@pytest.mark.parametrize("favor", [1, -1])
+def test_every_claim_can_hold_and_can_fail(name: str, favor: int) -> None:
+    """Records that favor the proposed methods bear a claim out, the opposite ones do not."""
+    cases = ARTIFACTS[name].cases(Protocol(1))
+    verdicts = judge(CLAIMS[name], [_record(name, case, favor) for case in cases])
+    assert [(v.text, v.holds) for v in verdicts] == [(c.text, favor > 0) for c in CLAIMS[name]]
+    assert all(bool(v.against) == (favor < 0) for v in verdicts)
 
 
-def _record(name: str, case: Case, favour: int) -> Record:
-    record = made_up(case, _value(name, case, favour))
+def _record(name: str, case: Case, favor: int) -> Record:
+    record = made_up(case, _value(name, case, favor))
     if case.measure == "digits":
         for i, way in enumerate(WAYS):
-            record["result"][way] = {"share": 50.0 + favour * i}
+            record["result"][way] = {"share": 50.0 + favor * i}
     return record
 
 
-def _value(name: str, case: Case, favour: int) -> float:
+def _value(name: str, case: Case, favor: int) -> float:
     """Return a number that every measure of a record shall have."""
     merit = _merit(case)
     if name == "table-time":
         # Here less is better.
-        return 5 - favour * {"PCAH": 2, "STH": 0, "BRE": 0}.get(case.method, 1)
+        return 5 - favor * {"PCAH": 2, "STH": 0, "BRE": 0}.get(case.method, 1)
     if case.data == "sift_photos":
         best, low = ("ITQ", 0.9) if case.n_bits == 16 else ("IMH", 0.01)
-        return 1.0 if case.method.startswith(best) == (favour > 0) else low
-    if favour < 0:
+        return 1.0 if case.method.startswith(best) == (favor > 0) else low
+    if favor < 0:
         return 1 - merit / 100
     if name == "table-base-method":
         reported: paper.Reported = paper.BASE_METHOD[case.n_bits, "kmeans", case.method]
@@ -130,11 +131,11 @@ def _merit(case: Case) -> float:
 
 
 def committed() -> dict[str, list[Record]]:
-    """Return the records that the documentation shows, by artefact."""
+    """Return the records that the documentation shows, by artifact."""
     known = list(Records(COMMITTED))
     protocol = Protocol(queries=1000)
     return {
-        name: choose(artefact, protocol, known, quick=False) for name, artefact in ARTEFACTS.items()
+        name: choose(artifact, protocol, known, quick=False) for name, artifact in ARTIFACTS.items()
     }
 
 

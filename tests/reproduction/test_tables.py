@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from reproduction import comparison
 from reproduction.records import Case, Records
 from reproduction.tables import MEASURES, grid, measure_table, recommend
-from tests.experiments.made_up import made_up
+from tests.reproduction.made_up import made_up
+
+from reproduction import comparison
 
 
 def test_the_grid_has_means_dashes_and_refusals() -> None:

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
 from PIL import Image
-from reproduction import theory
 from reproduction.theory import plane
+
+from reproduction import theory
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted((DOCS / "theory").glob("*.md"))
@@ -40,9 +41,9 @@ def test_every_picture_is_shown() -> None:
 def test_every_picture_is_drawn(name: str, tmp_path: Path) -> None:
     theory.save(name, tmp_path / f"{name}.png")
     with Image.open(tmp_path / f"{name}.png") as picture:
-        colours = picture.convert("RGB").getcolors(1 << 24)
-    assert colours is not None
-    assert len(colours) > 16  # more than a frame and a title
+        colors = picture.convert("RGB").getcolors(1 << 24)
+    assert colors is not None
+    assert len(colors) > 16  # more than a frame and a title
 
 
 def test_counted_links_jump_less() -> None:
@@ -50,8 +51,8 @@ def test_counted_links_jump_less() -> None:
     shares = []
     for axes in (by_distance, counted):
         (links,) = (part for part in axes.collections if isinstance(part, LineCollection))
-        colours = np.asarray(links.get_colors())
-        jumps = colours[:, 0] > colours[:, 2]  # red, not grey
+        colors = np.asarray(links.get_colors())
+        jumps = colors[:, 0] > colors[:, 2]  # red, not gray
         # A line's width is the root of its weight.
         weights = np.asarray(links.get_linewidth()) ** 2
         shares.append(weights[jumps].sum() / weights.sum())

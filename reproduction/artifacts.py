@@ -69,7 +69,7 @@ class Protocol:
         return replace(self, repeats=1)
 
     def size(self, data: str, queries: int | None = None) -> tuple[int, int]:
-        """Queries and rows of a case; ``queries`` where the artefact has a number of its own."""
+        """Queries and rows of a case; ``queries`` where the artifact has a number of its own."""
         if self.quick:
             return QUICK_QUERIES, QUICK_ROWS
         wanted = queries or self.queries or QUERIES.get(data, 1000)
@@ -77,7 +77,7 @@ class Protocol:
 
 
 @dataclass(frozen=True)
-class Artefact:
+class Artifact:
     """One table or figure of the paper."""
 
     name: str
@@ -237,54 +237,54 @@ def _times(p: Protocol) -> list[Case]:
     return sweep(p, "mnist", PAPER, (64, 128))
 
 
-ARTEFACTS: dict[str, Artefact] = {
+ARTIFACTS: dict[str, Artifact] = {
     a.name: a
     for a in (
-        Artefact("fig-query-digits", "Fig. 2", "Queries among 300 digits", _digits, show_digits),
-        Artefact(
+        Artifact("fig-query-digits", "Fig. 2", "Queries among 300 digits", _digits, show_digits),
+        Artifact(
             "fig-embeddings", "Fig. 3", "Manifold methods within IMH on CIFAR-10",
             _embeddings, by_bits(MAP),
         ),
-        Artefact(
-            "fig-base-size", "Fig. 4", "Base set size and neighbours on CIFAR-10, 64 bits",
+        Artifact(
+            "fig-base-size", "Fig. 4", "Base set size and neighbors on CIFAR-10, 64 bits",
             _base_size_figure, show_base_size_figure,
         ),
-        Artefact(
+        Artifact(
             "table-base-method", "Table I", "How the base set is chosen, CIFAR-10",
             _base_method, show_base_method,
         ),
-        Artefact(
+        Artifact(
             "table-base-size", "Table II", "Impact of the base set's size, 64 bits",
             _base_size_table, show_base_size_table,
         ),
-        Artefact("fig-2d", "Fig. 5", "MNIST in the plane", _plane, show_plane),
-        Artefact(
+        Artifact("fig-2d", "Fig. 5", "MNIST in the plane", _plane, show_plane),
+        Artifact(
             "fig-cifar", "Fig. 6", "Comparison on CIFAR-10",
             lambda p: sweep(p, "cifar10", PAPER, LENGTHS), by_bits(MAP, F1),
         ),
-        Artefact(
+        Artifact(
             "fig-cifar-pr", "Fig. 7", "Precision and recall on CIFAR-10, 64 bits",
             lambda p: sweep(p, "cifar10", PAPER, [64]), show_curves,
         ),
-        Artefact("fig-retrieved", "Fig. 8", "Retrieved, 32 bits", _retrieved, show_retrieved),
-        Artefact(
+        Artifact("fig-retrieved", "Fig. 8", "Retrieved, 32 bits", _retrieved, show_retrieved),
+        Artifact(
             "fig-mnist", "Fig. 9", "Comparison on MNIST",
             lambda p: sweep(p, "mnist", PAPER, LENGTHS), by_bits(MAP, F1),
         ),
-        Artefact("table-time", "Table III", "Times on MNIST", _times, show_times),
-        Artefact(
+        Artifact("table-time", "Table III", "Times on MNIST", _times, show_times),
+        Artifact(
             "fig-sift", "Fig. 10", "A million SIFT descriptors",
             _million("sift_photos", "sift1m"), by_bits(F1, RECALL, stated="fig-sift"),
         ),
-        Artefact(
+        Artifact(
             "fig-gist", "Fig. 11", "A million GIST descriptors",
             _million("gist_cifar", "gist1m"), by_bits(F1, RECALL),
         ),
-        Artefact(
+        Artifact(
             "fig-classify", "Fig. 12", "A linear SVM on the codes of MNIST",
             _classify, by_bits(ACCURACY, stated="fig-classify"),
         ),
-        Artefact("fig-itq", "Fig. 13", "Learned rotations", _itq, by_bits(F1, RECALL)),
-        Artefact("fig-supervised", "Fig. 14", "Supervised methods", _supervised, by_bits(MAP, F1)),
+        Artifact("fig-itq", "Fig. 13", "Learned rotations", _itq, by_bits(F1, RECALL)),
+        Artifact("fig-supervised", "Fig. 14", "Supervised methods", _supervised, by_bits(MAP, F1)),
     )
 }  # fmt: skip

@@ -25,7 +25,7 @@ def test_every_hasher_is_shown() -> None:
 
 
 @pytest.mark.parametrize("name", ["PCAH", "AGH-2"])
-def test_the_picture_is_coloured_by_the_first_bits(name: str) -> None:
+def test_the_picture_is_colored_by_the_first_bits(name: str) -> None:
     plane = spirals(400)
     image = draw(name, plane).axes[0].images[0]
     cells = np.asarray(image.get_array())

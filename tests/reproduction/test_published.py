@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reproduction import published
 from reproduction.published import PUBLISHED, SEEDS, Published, measure, page, run
 from reproduction.records import Records
 
 from bitfold.datasets import Dataset, digits
 from bitfold.hashers import CCAITQ, LSH
+from reproduction import published
 
 
 def test_every_row_can_be_made() -> None:

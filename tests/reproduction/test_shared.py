@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from reproduction import shared
 from reproduction.records import Case
 from reproduction.retrieval import code
 from reproduction.shared import SharedBase, seconds_saved
@@ -12,6 +11,7 @@ from reproduction.shared import SharedBase, seconds_saved
 from bitfold import datasets
 from bitfold.base_set import KMeansBase, KMediansBase, RandomBase
 from bitfold.hashers import IMH
+from reproduction import shared
 
 X = datasets.digits().database[:600]
 

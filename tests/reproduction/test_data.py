@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reproduction.data import DATA, UNLABELLED, Loader, at_hand
+from reproduction.data import DATA, UNLABELED, Loader, at_hand
 from reproduction.records import Case
 
 from bitfold import datasets
@@ -16,15 +16,15 @@ RNG = np.random.default_rng(0)
 X = RNG.standard_normal((300, 8)).astype(np.float32)
 
 
-@pytest.mark.parametrize("name", UNLABELLED)
+@pytest.mark.parametrize("name", UNLABELED)
 def test_the_nearest_rows_are_right_even_where_labels_are_known(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def labelled(n_queries: int, progress: object = None) -> Dataset:
+    def labeled(n_queries: int, progress: object = None) -> Dataset:
         y = np.zeros(len(X), int)
         return Dataset(X[n_queries:], X[:n_queries], y[n_queries:], y[:n_queries])
 
-    monkeypatch.setitem(DATA, name, labelled)
+    monkeypatch.setitem(DATA, name, labeled)
     data = Loader()(Case(name, "ITQ", 8, queries=50))
     assert data.labels is None
     ids = [answered.items for answered in data.relevance.blocks(1)]
