@@ -17,7 +17,8 @@ from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+
+from bitfold._types import Float32Array
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -59,13 +60,13 @@ serial_blas = _SerialBlas()
 _room = threading.local()
 
 
-def scratch(name: str, shape: tuple[int, int]) -> NDArray[np.float32]:
+def scratch(name: str, shape: tuple[int, int]) -> Float32Array:
     """Return room for a block that is done with before this thread asks for it again.
 
     Fresh memory for every block would cost its page faults each time.
     """
     size = shape[0] * shape[1]
-    held: NDArray[np.float32] | None = getattr(_room, name, None)
+    held: Float32Array | None = getattr(_room, name, None)
     if held is None or held.size < size:
         held = np.empty(size, np.float32)
         setattr(_room, name, held)

@@ -10,7 +10,8 @@ import numbers
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
+
+from bitfold._types import AnyArray, Int64Array
 
 Seed = int | np.random.Generator | None
 """What users may pass as ``random_state``."""
@@ -76,7 +77,7 @@ def generator(random_state: Seed) -> np.random.Generator:
     return generators(random_state, 1)[0]
 
 
-def matrix(X: Any, owner: str, *, name: str = "X", min_rows: int = 1) -> NDArray[Any]:
+def matrix(X: Any, owner: str, *, name: str = "X", min_rows: int = 1) -> AnyArray:
     """Return ``X`` as a 2-D array of real numbers, without a copy where it is one already.
 
     Memory maps stay memory maps. Whether the values are finite is checked block by block by
@@ -102,7 +103,7 @@ def matrix(X: Any, owner: str, *, name: str = "X", min_rows: int = 1) -> NDArray
     return array
 
 
-def _as_numbers(array: NDArray[Any], owner: str, name: str) -> NDArray[Any]:
+def _as_numbers(array: AnyArray, owner: str, name: str) -> AnyArray:
     """Turn an object array of numbers into floats; anything else is an error."""
     try:
         if array.dtype.kind != "O":
@@ -127,12 +128,12 @@ def _demand_shape(shape: tuple[int, ...], owner: str, name: str, min_rows: int) 
 
 
 def finite(
-    block: NDArray[Any],
+    block: AnyArray,
     owner: str,
     *,
     name: str = "X",
     first_row: int = 0,
-    rows: NDArray[np.int64] | None = None,
+    rows: Int64Array | None = None,
 ) -> None:
     """Raise if a block holds NaN, infinity, or what float32 cannot hold; name the row.
 
@@ -151,7 +152,7 @@ def finite(
         raise ValueError(f"{name} of {owner} must be finite, got {what} in row {where}.")
 
 
-def measurable(block: NDArray[Any], owner: str, *, name: str = "X", first_row: int = 0) -> None:
+def measurable(block: AnyArray, owner: str, *, name: str = "X", first_row: int = 0) -> None:
     """Raise if distances between such rows could overflow float32, in which faiss counts them.
 
     It does not survive an infinite distance. Finite values are taken for granted.
@@ -164,7 +165,7 @@ def measurable(block: NDArray[Any], owner: str, *, name: str = "X", first_row: i
         refuse(name, owner, demand, f"{block[row, column]:.2g} in row {first_row + row}")
 
 
-def labels(y: Any, n_rows: int, owner: str) -> NDArray[Any]:
+def labels(y: Any, n_rows: int, owner: str) -> AnyArray:
     """Return ``y`` as one label per row."""
     if y is None:
         raise ValueError(
@@ -186,7 +187,7 @@ def labels(y: Any, n_rows: int, owner: str) -> NDArray[Any]:
     return array
 
 
-def _demand_classes(array: NDArray[Any], owner: str) -> None:
+def _demand_classes(array: AnyArray, owner: str) -> None:
     """Objects may be anything: as labels they must be there and comparable, -1 apart."""
     try:
         classes = sorted({label for label in array.tolist() if label != -1})

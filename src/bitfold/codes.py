@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bitfold import _validation
-
-ByteArray = NDArray[np.uint8]
+from bitfold._types import UInt8Array, UInt64Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,7 +38,7 @@ class Codes:
     [[0, 0, 1]]
     """
 
-    packed: ByteArray
+    packed: UInt8Array
     n_bits: int
 
     def __post_init__(self) -> None:
@@ -74,11 +73,11 @@ class Codes:
             )
         return cls(np.concatenate([part.packed for part in parts]), lengths.pop())
 
-    def unpack(self) -> ByteArray:
+    def unpack(self) -> UInt8Array:
         """Return the bits, (n, n_bits) of 0 and 1."""
         return np.unpackbits(self.packed, axis=1, count=self.n_bits)
 
-    def words(self) -> NDArray[np.uint64]:
+    def words(self) -> UInt64Array:
         """Return the codes as whole 64-bit words, zero padded, for kernels that count bits."""
         n_words = -(-self.packed.shape[1] // 8)
         padded = np.zeros((len(self), 8 * n_words), np.uint8)

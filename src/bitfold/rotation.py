@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold._kernels.products import to_signs
 from bitfold._threads import map_blocks, scratch, serial_blas
+from bitfold._types import BoolArray, Float32Array, Float64Array, StepCallback
 from bitfold.io.rows import block_length
-
-FloatArray = NDArray[np.float32]
-OnStep = Callable[[int, int], None]
 
 _TINY = float(np.finfo(np.float32).tiny)
 
@@ -21,24 +17,28 @@ _TINY = float(np.finfo(np.float32).tiny)
 class Rotation(NamedTuple):
     """An orthogonal matrix and the quantization loss before each iteration that led to it."""
 
-    matrix: FloatArray
+    matrix: Float32Array
     losses: list[float]
 
 
-def bits(embedding: FloatArray) -> NDArray[np.bool_]:
+def bits(embedding: Float32Array) -> BoolArray:
     """Step 4 of Alg. 1: threshold at zero."""
     return embedding > 0
 
 
-def unit_rows(V: FloatArray) -> FloatArray:
+def unit_rows(V: Float32Array) -> Float32Array:
     """Scale each row to length 1: signs know its direction only, so far-out points count alike."""
     lengths = np.linalg.norm(V, axis=1, keepdims=True)
-    unit: FloatArray = np.divide(V, lengths, out=np.zeros_like(V), where=lengths > 0)
+    unit: Float32Array = np.divide(V, lengths, out=np.zeros_like(V), where=lengths > 0)
     return unit
 
 
 def itq(
-    V: FloatArray, rng: np.random.Generator, n_iter: int = 50, *, on_step: OnStep | None = None
+    V: Float32Array,
+    rng: np.random.Generator,
+    n_iter: int = 50,
+    *,
+    on_step: StepCallback | None = None,
 ) -> Rotation:
     """Learn the rotation R that brings V R closest to its signs (iterative quantization).
 
@@ -78,11 +78,11 @@ def itq(
     return Rotation(R, losses)
 
 
-def _toward_signs(V: FloatArray, R: FloatArray) -> tuple[NDArray[np.float64], float]:
+def _toward_signs(V: Float32Array, R: Float32Array) -> tuple[Float64Array, float]:
     """Return VᵀB for B = sgn(V R), and the sum of |V R|; block by block, in a core's cache."""
     step = block_length(2 * V.shape[1])
 
-    def of_block(start: int) -> tuple[FloatArray, float]:
+    def of_block(start: int) -> tuple[Float32Array, float]:
         part = V[start : start + step]
         Z = scratch("products", part.shape)
         np.matmul(part, R, out=Z)

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.extmath import svd_flip
 
 from bitfold import _validation
 from bitfold._threads import serial_blas
-
-FloatArray = NDArray[np.float32]
+from bitfold._types import AnyArray, Float32Array
 
 _RANK = 1e-5
 """Directions in which the base embedding spreads less than so, of the widest, are rounding."""
 
 
 def discriminant(
-    base_embedding: FloatArray, labels: NDArray[Any], n_components: int, owner: str
-) -> FloatArray:
+    base_embedding: Float32Array, labels: AnyArray, n_components: int, owner: str
+) -> Float32Array:
     """Project the base embedding on the directions that tell its classes apart best.
 
     Parameters
@@ -44,7 +40,7 @@ def discriminant(
         return _canonical(base_embedding, labels, n_components)
 
 
-def _canonical(Y: FloatArray, labels: NDArray[Any], n: int) -> FloatArray:
+def _canonical(Y: Float32Array, labels: AnyArray, n: int) -> Float32Array:
     """Return the linear discriminants as canonical correlation with the classes finds them.
 
     Those of LDA, which scales them by the scatter within classes; where there is none, one

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-from bitfold.hashers.base.hasher import Progress
+from bitfold._types import ProgressCallback
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.io.rows import Rows
 
@@ -24,7 +24,7 @@ class Given(LinearHasher):
         self.thresholds = thresholds
         self.n_bits = n_bits
 
-    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: ProgressCallback) -> None:
         self._settle(self.directions, self.thresholds)
 
 

@@ -11,14 +11,10 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from bitfold._kernels.hamming import popcount
 from bitfold._kernels.ranking import distance, expand, places
-
-Words = NDArray[np.uint64]
-Places = NDArray[np.uint32]
-Flags = NDArray[np.bool_]
+from bitfold._types import BoolArray, Int64Array, UInt32Array, UInt64Array, Words
 
 
 @njit(nogil=True, cache=True)
@@ -33,7 +29,7 @@ def part_of(words: Words, code: int, first: int, width: int) -> Any:
 
 
 @njit(nogil=True, cache=True)
-def fill(words: Words, first: int, width: int, starts: Places, order: Places) -> None:
+def fill(words: Words, first: int, width: int, starts: UInt32Array, order: UInt32Array) -> None:
     """Sort codes by one part: those with key v are ``order[starts[v]:starts[v + 1]]``."""
     n = words.shape[1]
     starts[:] = 0
@@ -65,9 +61,9 @@ def _found_before(
     code: int,
     queries: Words,
     q: int,
-    firsts: NDArray[np.int64],
-    widths: NDArray[np.int64],
-    radii: NDArray[np.int64],
+    firsts: Int64Array,
+    widths: Int64Array,
+    radii: Int64Array,
     part: int,
 ) -> bool:
     """Tell whether an earlier part has found the code already."""
@@ -83,17 +79,17 @@ def _found_before(
 def within(
     queries: Words,
     words: Words,
-    heads: Places,
-    order: Places,
-    firsts: NDArray[np.int64],
-    widths: NDArray[np.int64],
-    radii: NDArray[np.int64],
+    heads: UInt32Array,
+    order: UInt32Array,
+    firsts: Int64Array,
+    widths: Int64Array,
+    radii: Int64Array,
     radius: int,
-    starts: Places,
-    members: Places,
-    dead: Flags,
-    keys: NDArray[np.uint64],
-    offsets: NDArray[np.int64],
+    starts: UInt32Array,
+    members: UInt32Array,
+    dead: BoolArray,
+    keys: UInt64Array,
+    offsets: Int64Array,
 ) -> int:
     """List the items within ``radius`` of each query, sorted, as keys; return how many.
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float32]
+from bitfold._types import Float32Array
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
-def center(part: FloatArray, center: FloatArray, out: FloatArray) -> float:
+def center(part: Float32Array, center: Float32Array, out: Float32Array) -> float:
     """Take rows relative to ``center``; return the sum of squares, finite only if all values are.
 
     It may overflow for finite values as well.

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float32]
-Reals = NDArray[np.float64]
+from bitfold._types import AnyArray, Float32Array, Float64Array, Int64Array
 
 _LOOSE = {"reassoc", "contract", "nsz"}
 """Sums may be vectorized, but infinity and NaN keep their meaning."""
 
 
 @njit(nogil=True, cache=True, fastmath=_LOOSE)
-def _sq_distance(x: Reals, b: NDArray[Any]) -> float:
+def _sq_distance(x: Float64Array, b: AnyArray) -> float:
     """|x - b|² by differences in double precision: exact for integers."""
     total = 0.0
     for c in range(x.shape[0]):
@@ -27,16 +23,16 @@ def _sq_distance(x: Reals, b: NDArray[Any]) -> float:
 
 @njit(nogil=True, cache=True)
 def collect(
-    queries: Reals,
-    rows: NDArray[Any],
+    queries: Float64Array,
+    rows: AnyArray,
     first_id: int,
-    sq_norms: FloatArray,
-    products: FloatArray,
-    bounds: FloatArray,
-    limits: Reals,
-    distances: Reals,
-    ids: NDArray[Any],
-    filled: NDArray[np.int64],
+    sq_norms: Float32Array,
+    products: Float32Array,
+    bounds: Float32Array,
+    limits: Float64Array,
+    distances: Float64Array,
+    ids: AnyArray,
+    filled: Int64Array,
 ) -> None:
     """Append to each query's list the rows whose squared distance is below its limit.
 

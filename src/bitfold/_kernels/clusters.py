@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-RealArray = NDArray[np.float64]
+from bitfold._types import Float32Array, Float64Array, Int32Array
 
 
 @njit(nogil=True, cache=True)
 def add_rows(
-    values: NDArray[np.float32],
-    nearest: NDArray[np.int32],
-    weights: RealArray,
-    totals: RealArray,
-    counts: RealArray,
+    values: Float32Array,
+    nearest: Int32Array,
+    weights: Float64Array,
+    totals: Float64Array,
+    counts: Float64Array,
 ) -> None:
     """Add weighted rows to the total of the cluster that each belongs to, and count them."""
     for i in range(values.shape[0]):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Words = NDArray[np.uint64]
+from bitfold._types import Int32Array, UInt32Array, Words
 
 
 @njit(nogil=True, cache=True)
@@ -24,7 +23,7 @@ def _mix(code: Words) -> np.uint64:
 
 
 @njit(nogil=True, cache=True)
-def group(words: Words, table: NDArray[np.int32], code_of: NDArray[np.uint32]) -> int:
+def group(words: Words, table: Int32Array, code_of: UInt32Array) -> int:
     """Number the distinct codes as they first appear; return how many there are.
 
     ``table`` is filled with -1, its length a power of two above the number of codes; ``code_of``
@@ -55,9 +54,7 @@ def group(words: Words, table: NDArray[np.int32], code_of: NDArray[np.uint32]) -
 
 
 @njit(nogil=True, cache=True)
-def postings(
-    code_of: NDArray[np.uint32], starts: NDArray[np.uint32], members: NDArray[np.uint32]
-) -> None:
+def postings(code_of: UInt32Array, starts: UInt32Array, members: UInt32Array) -> None:
     """List each code's items, ascending: ``starts`` has one place more than there are codes."""
     starts[:] = 0
     for i in range(code_of.shape[0]):

@@ -12,14 +12,13 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float32]
+from bitfold._types import Float32Array, Int32Array
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
 def cauchy_between(
-    products: FloatArray, sq_norms: FloatArray, other_sq_norms: FloatArray, sums: FloatArray
+    products: Float32Array, sq_norms: Float32Array, other_sq_norms: Float32Array, sums: Float32Array
 ) -> float:
     """Turn inner products of points with others into squared Student weights, in place.
 
@@ -45,7 +44,7 @@ def cauchy_between(
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
-def cauchy(products: FloatArray, sq_norms: FloatArray, first: int, sums: FloatArray) -> float:
+def cauchy(products: Float32Array, sq_norms: Float32Array, first: int, sums: Float32Array) -> float:
     """As ``cauchy_between``, from some points to all, of which row i is number ``first`` + i.
 
     A point does not meet itself: it weighs 0 there.
@@ -62,11 +61,11 @@ def cauchy(products: FloatArray, sq_norms: FloatArray, first: int, sums: FloatAr
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
 def add_near(
-    Y: FloatArray,
-    near: NDArray[np.int32],
-    times: FloatArray,
+    Y: Float32Array,
+    near: Int32Array,
+    times: Float32Array,
     first: int,
-    out: FloatArray,
+    out: Float32Array,
 ) -> float:
     """Add Σ times_j w_ij² (y_i - y_j) over listed pairs to ``out``; return Σ times_j w_ij."""
     total = 0.0
@@ -89,7 +88,7 @@ def add_near(
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def exponents(products: FloatArray, sq_norms: FloatArray, first: int) -> None:
+def exponents(products: Float32Array, sq_norms: Float32Array, first: int) -> None:
     """Turn inner products into -|y_i - y_j|², in place; the diagonal's exponential will be 0."""
     for i in range(products.shape[0]):
         row = products[i]
@@ -101,14 +100,14 @@ def exponents(products: FloatArray, sq_norms: FloatArray, first: int) -> None:
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
 def attraction(
-    Y: FloatArray,
-    indptr: NDArray[np.int32],
-    indices: NDArray[np.int32],
-    values: FloatArray,
+    Y: Float32Array,
+    indptr: Int32Array,
+    indices: Int32Array,
+    values: Float32Array,
     student: bool,
     with_cost: bool,
     first: int,
-    out: FloatArray,
+    out: Float32Array,
 ) -> float:
     """Sum p_ij w_ij (y_i - y_j) along the affinities of points from ``first`` on, into ``out``.
 
@@ -139,10 +138,10 @@ def attraction(
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def step(
-    Y: FloatArray,
-    gradient: FloatArray,
-    velocity: FloatArray,
-    gains: FloatArray,
+    Y: Float32Array,
+    gradient: Float32Array,
+    velocity: Float32Array,
+    gains: Float32Array,
     momentum: float,
     learning_rate: float,
 ) -> None:

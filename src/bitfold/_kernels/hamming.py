@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
-Words = NDArray[np.uint64]
-Counts = NDArray[np.int64]
+from bitfold._types import Float64Array, Int64Array, UInt16Array, Words
 
 _CHUNK = 1024
 """Distances measured together, so that they stay in the fastest cache."""
@@ -34,7 +32,7 @@ popcount: Any = intrinsic(_popcount)
 
 
 @njit(nogil=True, cache=True)
-def measure(query: Words, words: Words, out: NDArray[np.uint16]) -> None:
+def measure(query: Words, words: Words, out: UInt16Array) -> None:
     """Distance of one query to every code."""
     out[:] = 0
     for w in range(words.shape[0]):
@@ -44,7 +42,7 @@ def measure(query: Words, words: Words, out: NDArray[np.uint16]) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _count_four(queries: Words, column: Words, out: Counts) -> None:
+def _count_four(queries: Words, column: Words, out: Int64Array) -> None:
     """Count for four queries of one word at a time.
 
     Each has its own counters, so that an increment seldom waits for the one before it.
@@ -60,7 +58,7 @@ def _count_four(queries: Words, column: Words, out: Counts) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _count_one(query: Words, words: Words, buffer: NDArray[np.uint16], out: Counts) -> None:
+def _count_one(query: Words, words: Words, buffer: UInt16Array, out: Int64Array) -> None:
     """Count for one query of any width."""
     n = words.shape[1]
     for start in range(0, n, _CHUNK):
@@ -72,7 +70,7 @@ def _count_one(query: Words, words: Words, buffer: NDArray[np.uint16], out: Coun
 
 
 @njit(nogil=True, cache=True)
-def count(queries: Words, words: Words, out: Counts) -> None:
+def count(queries: Words, words: Words, out: Int64Array) -> None:
     """Add up, per query (row) and distance (column), the codes that lie there.
 
     Queries stand row by row, ``queries[q, w]``.
@@ -86,7 +84,7 @@ def count(queries: Words, words: Words, out: Counts) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _starts(distances: NDArray[np.uint16], n_bins: int) -> Counts:
+def _starts(distances: UInt16Array, n_bins: int) -> Int64Array:
     """How many of the distances are less than each."""
     counts = np.zeros(n_bins, np.int64)
     for i in range(distances.shape[0]):
@@ -96,12 +94,12 @@ def _starts(distances: NDArray[np.uint16], n_bins: int) -> Counts:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def rank_by_id(
-    distances: NDArray[np.uint16],
-    items: NDArray[np.int64],
+    distances: UInt16Array,
+    items: Int64Array,
     n_bins: int,
-    cutoffs: Counts,
-    hits: Counts,
-    precisions: NDArray[np.float64],
+    cutoffs: Int64Array,
+    hits: Int64Array,
+    precisions: Float64Array,
 ) -> None:
     """Rank by (distance, id), and book each relevant item under the first cutoff it is within.
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float32]
-RealArray = NDArray[np.float64]
+from bitfold._types import Float32Array, Float64Array, Int32Array
 
 _RIDGE = 1e-6
 """Added to the Gram matrix, at mean 1: more than the rounding of the distances it is made from."""
@@ -21,11 +19,11 @@ _MOST_STEPS = 200
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def sparse_weights(
-    indices: NDArray[np.int32],
-    sq_distances: RealArray,
-    apart: FloatArray,
+    indices: Int32Array,
+    sq_distances: Float64Array,
+    apart: Float32Array,
     penalty: float,
-    out: FloatArray,
+    out: Float32Array,
 ) -> None:
     """For each row x: the w of sum 1 that minimizes |x - Σ w_j b_j|²/2 + λ Σ s_j |w_j|.
 
@@ -44,7 +42,11 @@ def sparse_weights(
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _describe(
-    near: NDArray[np.int32], sq_distances: RealArray, apart: FloatArray, G: RealArray, s: RealArray
+    near: Int32Array,
+    sq_distances: Float64Array,
+    apart: Float32Array,
+    G: Float64Array,
+    s: Float64Array,
 ) -> None:
     """Fill in the Gram matrix of the offsets b_j - x, and the distances, both scaled."""
     k = len(near)
@@ -63,7 +65,7 @@ def _describe(
 
 
 @njit(nogil=True, cache=True)
-def _minimize(G: RealArray, costs: RealArray, w: RealArray) -> None:
+def _minimize(G: Float64Array, costs: Float64Array, w: Float64Array) -> None:
     """Minimize wᵀGw/2 + Σ costs |w| over w of sum 1, two weights at a time.
 
     Moving weight from one neighbor to another keeps the sum. At any point but the minimum some
@@ -118,7 +120,7 @@ def _descend(
 
 @njit(nogil=True, cache=True)
 def weighted_sum(
-    indices: NDArray[np.int32], weights: FloatArray, embedding: FloatArray, out: FloatArray
+    indices: Int32Array, weights: Float32Array, embedding: Float32Array, out: Float32Array
 ) -> None:
     """out[i] = Σ_j weights[i, j] embedding[indices[i, j]], in that order."""
     out[:] = 0

@@ -11,13 +11,10 @@ from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from bitfold._threads import map_blocks, serial_blas
-
-RealArray = NDArray[np.float64]
-Bits = NDArray[np.bool_]
+from bitfold._types import BoolArray, Float64Array
 
 _BLOCK = 16
 """Machines that go down together: enough for a matrix product to be quick, and never more, so that
@@ -39,7 +36,7 @@ _HARD = 1e15
 _TINY = np.finfo(np.float64).tiny
 
 
-def planes(X: RealArray, targets: Bits, C: float) -> Iterator[RealArray]:
+def planes(X: Float64Array, targets: BoolArray, C: float) -> Iterator[Float64Array]:
     """Yield for each column of targets the plane's w and, behind it, its offset b.
 
     They have the least ½ (|w|² + b²) + C Σ max(0, 1 - y (x·w + b))², where y is 1 for targets that
@@ -56,17 +53,17 @@ def planes(X: RealArray, targets: Bits, C: float) -> Iterator[RealArray]:
             yield w if back is None else np.append(back @ w[:-1], w[-1])
 
 
-def _most_curved(rows: RealArray, C: float) -> tuple[RealArray, bool]:
+def _most_curved(rows: Float64Array, C: float) -> tuple[Float64Array, bool]:
     """Factor the curvature with every row inside its margin; elsewhere it is less, but alike."""
     curvature = 2 * C * rows.T @ rows
     # A huge C leaves nothing of the 1 in rounding.
     lost = len(curvature) * np.finfo(np.float64).eps * np.trace(curvature)
     curvature[np.diag_indices_from(curvature)] += 1 + lost
-    factor: tuple[RealArray, bool] = cho_factor(curvature)
+    factor: tuple[Float64Array, bool] = cho_factor(curvature)
     return factor
 
 
-def _in_their_span(X: RealArray) -> tuple[RealArray, RealArray | None]:
+def _in_their_span(X: Float64Array) -> tuple[Float64Array, Float64Array | None]:
     """Return rows in no more dimensions than there are rows, and the basis that leads back."""
     if X.shape[1] <= len(X):
         return X, None
@@ -74,7 +71,9 @@ def _in_their_span(X: RealArray) -> tuple[RealArray, RealArray | None]:
     return np.ascontiguousarray(coordinates.T), basis
 
 
-def _lowest(rows: RealArray, most: tuple[RealArray, bool], C: float, targets: Bits) -> RealArray:
+def _lowest(
+    rows: Float64Array, most: tuple[Float64Array, bool], C: float, targets: BoolArray
+) -> Float64Array:
     """Return the lowest points of a block of machines, as columns."""
     signs = np.where(targets, 1.0, -1.0)
     w = np.zeros((rows.shape[1], signs.shape[1]))
@@ -96,8 +95,12 @@ def _lowest(rows: RealArray, most: tuple[RealArray, bool], C: float, targets: Bi
 
 
 def _newton(
-    rows: RealArray, most: tuple[RealArray, bool], C: float, active: Bits, gradient: RealArray
-) -> RealArray:
+    rows: Float64Array,
+    most: tuple[Float64Array, bool],
+    C: float,
+    active: BoolArray,
+    gradient: Float64Array,
+) -> Float64Array:
     """Return Newton's directions, nearly: conjugate gradients that ``most`` sets right."""
     direction, residual = np.zeros_like(gradient), -gradient
     along = cho_solve(most, residual)
@@ -116,19 +119,19 @@ def _newton(
 
 
 def _descent(
-    w: RealArray,
-    direction: RealArray,
-    inside: RealArray,
-    change: RealArray,
+    w: Float64Array,
+    direction: Float64Array,
+    inside: Float64Array,
+    change: Float64Array,
     C: float,
-    slope: RealArray,
-) -> RealArray:
+    slope: Float64Array,
+) -> Float64Array:
     """Return how far each machine goes: all the way, or half as far until that is lower."""
 
-    def objective(length: RealArray) -> RealArray:
+    def objective(length: Float64Array) -> Float64Array:
         weight = np.square(w + length * direction).sum(axis=0)
         loss = np.square(np.maximum(inside - length * change, 0)).sum(axis=0)
-        value: RealArray = weight / 2 + C * loss
+        value: Float64Array = weight / 2 + C * loss
         return value
 
     length = np.ones(w.shape[1])

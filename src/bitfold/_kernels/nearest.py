@@ -12,9 +12,8 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float32]
+from bitfold._types import Float32Array, Float64Array, Int32Array
 
 _LOOSE = {"reassoc", "contract", "nsz"}
 """Sums may be vectorized, but infinity and NaN keep their meaning."""
@@ -34,7 +33,7 @@ _TINY = 2.0**-126
 
 
 @njit(nogil=True, cache=True, fastmath=_LOOSE)
-def _sq_distance(x: FloatArray, b: FloatArray) -> float:
+def _sq_distance(x: Float32Array, b: Float32Array) -> float:
     """|x - b|² by differences, which do not cancel."""
     total = np.float32(0)
     for c in range(x.shape[0]):
@@ -44,7 +43,7 @@ def _sq_distance(x: FloatArray, b: FloatArray) -> float:
 
 
 @njit(nogil=True, cache=True, fastmath=_LOOSE)
-def _far_sq_distance(x: FloatArray, b: FloatArray) -> float:
+def _far_sq_distance(x: Float32Array, b: Float32Array) -> float:
     """|x - b|² in double precision, so that even the farthest point stays finite."""
     total = 0.0
     for c in range(x.shape[0]):
@@ -54,7 +53,7 @@ def _far_sq_distance(x: FloatArray, b: FloatArray) -> float:
 
 
 @njit(nogil=True, cache=True, fastmath=_LOOSE)
-def _sq_length(x: FloatArray) -> float:
+def _sq_length(x: Float32Array) -> float:
     total = np.float32(0)
     for c in range(x.shape[0]):
         total += x[c] * x[c]
@@ -63,8 +62,8 @@ def _sq_length(x: FloatArray) -> float:
 
 @njit(nogil=True, cache=True)
 def _insert(
-    distances: NDArray[np.float64],
-    indices: NDArray[np.int32],
+    distances: Float64Array,
+    indices: Int32Array,
     filled: int,
     distance: float,
     index: int,
@@ -87,7 +86,7 @@ def _insert(
 
 @njit(nogil=True, cache=True, fastmath=_LOOSE)
 def _bound(
-    scores: FloatArray, sq_norms: FloatArray, k: int, lows: FloatArray, room: FloatArray
+    scores: Float32Array, sq_norms: Float32Array, k: int, lows: Float32Array, room: Float32Array
 ) -> float:
     """Turn products into |b|² - 2 x·b in place; return a bound on the k-th smallest.
 
@@ -111,7 +110,7 @@ def _bound(
 
 
 @njit(nogil=True, cache=True)
-def _kth(values: FloatArray, count: int, k: int, smallest: FloatArray) -> float:
+def _kth(values: Float32Array, count: int, k: int, smallest: Float32Array) -> float:
     """Return the k-th smallest of the first ``count`` values; ``smallest`` is room for k."""
     smallest[:k] = np.inf
     for i in range(count):
@@ -127,13 +126,13 @@ def _kth(values: FloatArray, count: int, k: int, smallest: FloatArray) -> float:
 
 @njit(nogil=True, cache=True)
 def _propose(
-    scores: FloatArray,
-    sq_norms: FloatArray,
+    scores: Float32Array,
+    sq_norms: Float32Array,
     k: int,
     slack: float,
-    lows: FloatArray,
-    room: FloatArray,
-    candidates: NDArray[np.int32],
+    lows: Float32Array,
+    room: Float32Array,
+    candidates: Int32Array,
 ) -> int:
     """List every base point whose score is within ``slack`` of the k-th; -1 if they are many."""
     limit = np.float32(_bound(scores, sq_norms, k, lows, room) + slack)
@@ -153,11 +152,11 @@ def _propose(
 
 @njit(nogil=True, cache=True)
 def _tighten(
-    scores: FloatArray,
+    scores: Float32Array,
     k: int,
     slack: float,
-    room: FloatArray,
-    candidates: NDArray[np.int32],
+    room: Float32Array,
+    candidates: Int32Array,
     count: int,
 ) -> int:
     """Keep the candidates within ``slack`` of the k-th best of them."""
@@ -175,12 +174,12 @@ def _tighten(
 
 @njit(nogil=True, cache=True)
 def nearest(
-    rows: FloatArray,
-    products: FloatArray,
-    base: FloatArray,
-    sq_norms: FloatArray,
-    indices: NDArray[np.int32],
-    sq_distances: NDArray[np.float64],
+    rows: Float32Array,
+    products: Float32Array,
+    base: Float32Array,
+    sq_norms: Float32Array,
+    indices: Int32Array,
+    sq_distances: Float64Array,
 ) -> None:
     """Find the k nearest base points of each row, nearest first, ties by index.
 
@@ -214,11 +213,11 @@ def nearest(
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def weighted_mean(
-    indices: NDArray[np.int32],
-    sq_distances: NDArray[np.float64],
+    indices: Int32Array,
+    sq_distances: Float64Array,
     bandwidth: float,
-    embedding: FloatArray,
-    out: FloatArray,
+    embedding: Float32Array,
+    out: Float32Array,
 ) -> None:
     """Eq. (8) for each row: the mean of its base points' embeddings, weighted by a Gaussian.
 

@@ -12,9 +12,9 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float32]
+from bitfold._types import Float32Array, UInt8Array
+
 _Four = tuple[np.float32, np.float32, np.float32, np.float32]
 
 _LOOSE = {"reassoc", "contract", "nsz"}
@@ -39,7 +39,9 @@ _TINY = 2.0**-126
 
 
 @njit(nogil=True, cache=True, fastmath=_LOOSE)
-def _dot_tile(x: FloatArray, a: FloatArray, b: FloatArray, c: FloatArray, d: FloatArray) -> _Four:
+def _dot_tile(
+    x: Float32Array, a: Float32Array, b: Float32Array, c: Float32Array, d: Float32Array
+) -> _Four:
     """x·a, x·b, x·c and x·d."""
     p, q, r, s = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
     for i in range(x.shape[0]):
@@ -53,7 +55,7 @@ def _dot_tile(x: FloatArray, a: FloatArray, b: FloatArray, c: FloatArray, d: Flo
 
 @njit(nogil=True, cache=True, fastmath=_LOOSE)
 def _sq_distance_tile(
-    x: FloatArray, a: FloatArray, b: FloatArray, c: FloatArray, d: FloatArray
+    x: Float32Array, a: Float32Array, b: Float32Array, c: Float32Array, d: Float32Array
 ) -> _Four:
     """|x - a|², |x - b|², |x - c|² and |x - d|², by differences, which do not cancel."""
     p, q, r, s = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
@@ -68,7 +70,7 @@ def _sq_distance_tile(
 
 
 @njit(nogil=True, cache=True, fastmath=_LOOSE)
-def _sq_length(x: FloatArray) -> float:
+def _sq_length(x: Float32Array) -> float:
     total = np.float32(0)
     for c in range(x.shape[0]):
         total += x[c] * x[c]
@@ -82,7 +84,7 @@ def _sq_length(x: FloatArray) -> float:
 
 
 @njit(nogil=True, cache=True)
-def _far_dot(x: FloatArray, w: FloatArray) -> float:
+def _far_dot(x: Float32Array, w: Float32Array) -> float:
     """x·w in double precision, cut to what float32 holds."""
     total = 0.0
     for c in range(x.shape[0]):
@@ -91,7 +93,7 @@ def _far_dot(x: FloatArray, w: FloatArray) -> float:
 
 
 @njit(nogil=True, cache=True)
-def _longest(rows: FloatArray) -> float:
+def _longest(rows: Float32Array) -> float:
     longest = 0.0
     for i in range(rows.shape[0]):
         longest = max(longest, _sq_length(rows[i]))
@@ -99,7 +101,7 @@ def _longest(rows: FloatArray) -> float:
 
 
 @njit(nogil=True, cache=True)
-def dots(rows: FloatArray, directions: FloatArray, out: FloatArray) -> None:
+def dots(rows: Float32Array, directions: Float32Array, out: Float32Array) -> None:
     """out[i, j] = rows[i] · directions[j], each summed in one order whatever the batch."""
     last = directions.shape[0] - 1
     for first in range(0, rows.shape[0], _ROWS):
@@ -118,7 +120,7 @@ def dots(rows: FloatArray, directions: FloatArray, out: FloatArray) -> None:
 
 
 @njit(nogil=True, cache=True)
-def sq_distances(rows: FloatArray, points: FloatArray, out: FloatArray) -> None:
+def sq_distances(rows: Float32Array, points: Float32Array, out: Float32Array) -> None:
     """out[i, j] = |rows[i] - points[j]|², each summed in one order; infinite if beyond float32."""
     last = points.shape[0] - 1
     for first in range(0, rows.shape[0], _ROWS):
@@ -133,12 +135,12 @@ def sq_distances(rows: FloatArray, points: FloatArray, out: FloatArray) -> None:
 
 @njit(nogil=True, cache=True)
 def signs(
-    rows: FloatArray,
-    products: FloatArray,
-    directions: FloatArray,
-    lengths: FloatArray,
-    thresholds: FloatArray,
-    packed: NDArray[np.uint8],
+    rows: Float32Array,
+    products: Float32Array,
+    directions: Float32Array,
+    lengths: Float32Array,
+    thresholds: Float32Array,
+    packed: UInt8Array,
 ) -> None:
     """Pack the bits rows[i] · directions[j] > thresholds[j], as ``dots`` would have them.
 
@@ -166,7 +168,7 @@ def signs(
 
 
 @njit(nogil=True, cache=True)
-def _one_dot(x: FloatArray, directions: FloatArray, j: int) -> np.float32:
+def _one_dot(x: Float32Array, directions: Float32Array, j: int) -> np.float32:
     """Sum x · directions[j] in the company it has in ``dots``, and so in the same order."""
     first, last = j - j % _TILE, directions.shape[0] - 1
     a, b = directions[first], directions[min(first + 1, last)]
@@ -176,7 +178,11 @@ def _one_dot(x: FloatArray, directions: FloatArray, j: int) -> np.float32:
 
 @njit(nogil=True, cache=True)
 def _unclear(
-    values: FloatArray, lengths: FloatArray, thresholds: FloatArray, slack: float, floor: float
+    values: Float32Array,
+    lengths: Float32Array,
+    thresholds: Float32Array,
+    slack: float,
+    floor: float,
 ) -> int:
     """Count the values too near their threshold to be sure of the sign."""
     count = 0
@@ -186,7 +192,7 @@ def _unclear(
 
 
 @njit(nogil=True, cache=True)
-def _pack(values: FloatArray, thresholds: FloatArray, packed: NDArray[np.uint8]) -> None:
+def _pack(values: Float32Array, thresholds: Float32Array, packed: UInt8Array) -> None:
     for byte in range(len(packed)):
         bits = 0
         for j in range(8 * byte, min(8 * byte + 8, len(values))):
@@ -195,7 +201,7 @@ def _pack(values: FloatArray, thresholds: FloatArray, packed: NDArray[np.uint8])
 
 
 @njit(nogil=True, cache=True, fastmath=_LOOSE)
-def to_signs(values: FloatArray) -> float:
+def to_signs(values: Float32Array) -> float:
     """Turn values into 1 above zero and -1 elsewhere, in place; return the sum of magnitudes."""
     total = 0.0
     for i in range(values.shape[0]):

@@ -13,14 +13,17 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from bitfold._kernels.hamming import popcount
-
-Words = NDArray[np.uint64]
-Places = NDArray[np.uint32]
-Flags = NDArray[np.bool_]
-
+from bitfold._types import (
+    BoolArray,
+    Int32Array,
+    Int64Array,
+    UInt16Array,
+    UInt32Array,
+    UInt64Array,
+    Words,
+)
 
 _CHUNK = 256
 """Codes looked at together: first, vectorized, whether any is near enough, then which."""
@@ -40,7 +43,7 @@ def distance(words: Words, code: int, query: Words) -> int:
 
 
 @njit(nogil=True, cache=True)
-def places(code: int, starts: Places) -> tuple[Any, Any]:
+def places(code: int, starts: UInt32Array) -> tuple[Any, Any]:
     """Return where the items of a code begin and end."""
     if starts.shape[0]:
         return np.int64(starts[code]), np.int64(starts[code + 1])
@@ -48,9 +51,7 @@ def places(code: int, starts: Places) -> tuple[Any, Any]:
 
 
 @njit(nogil=True, cache=True)
-def _place(
-    distances: NDArray[np.int32], items: NDArray[np.int64], filled: int, d: int, item: int
-) -> int:
+def _place(distances: Int32Array, items: Int64Array, filled: int, d: int, item: int) -> int:
     """Insert (d, item) into a sorted list of at most k; return how many it holds."""
     k = distances.shape[0]
     place = filled if filled < k else k - 1
@@ -69,11 +70,11 @@ def _place(
 def _offer(
     code: int,
     d: int,
-    starts: Places,
-    members: Places,
-    dead: Flags,
-    distances: NDArray[np.int32],
-    items: NDArray[np.int64],
+    starts: UInt32Array,
+    members: UInt32Array,
+    dead: BoolArray,
+    distances: Int32Array,
+    items: Int64Array,
     filled: int,
 ) -> int:
     """Offer the items of a code; those after the first that is too late are later still."""
@@ -145,7 +146,7 @@ def _seek_4(words: Words, query: Words, start: int, last: int, limit: int) -> in
 
 
 @njit(nogil=True, cache=True)
-def measure(words: Words, i: int, j: int, query: Words, out: NDArray[np.int64]) -> None:
+def measure(words: Words, i: int, j: int, query: Words, out: Int64Array) -> None:
     """Distances of a query to the codes [i, j), of any width."""
     out[: j - i] = 0
     for w in range(words.shape[0]):
@@ -155,9 +156,7 @@ def measure(words: Words, i: int, j: int, query: Words, out: NDArray[np.int64]) 
 
 
 @njit(nogil=True, cache=True)
-def _seek(
-    words: Words, query: Words, start: int, last: int, limit: int, buffer: NDArray[np.int64]
-) -> int:
+def _seek(words: Words, query: Words, start: int, last: int, limit: int, buffer: Int64Array) -> int:
     """Return the start of the next chunk with a code of any width within ``limit``."""
     n_words = words.shape[0]
     if n_words == 1:
@@ -184,14 +183,14 @@ def _nearest_in(
     words: Words,
     first: int,
     last: int,
-    starts: Places,
-    members: Places,
-    dead: Flags,
-    distances: NDArray[np.int32],
-    items: NDArray[np.int64],
+    starts: UInt32Array,
+    members: UInt32Array,
+    dead: BoolArray,
+    distances: Int32Array,
+    items: Int64Array,
     filled: int,
     limit: int,
-    buffer: NDArray[np.int64],
+    buffer: Int64Array,
 ) -> tuple[int, int]:
     """Offer a query the codes [first, last); return how many items it has, and what still counts.
 
@@ -220,11 +219,11 @@ def nearest(
     words: Words,
     first: int,
     last: int,
-    starts: Places,
-    members: Places,
-    dead: Flags,
-    distances: NDArray[np.int32],
-    items: NDArray[np.int64],
+    starts: UInt32Array,
+    members: UInt32Array,
+    dead: BoolArray,
+    distances: Int32Array,
+    items: Int64Array,
 ) -> None:
     """Fill each query's row with the k nearest items of the codes [first, last).
 
@@ -248,11 +247,11 @@ def nearest(
 def nearest_many(
     queries: Words,
     words: Words,
-    starts: Places,
-    members: Places,
-    dead: Flags,
-    distances: NDArray[np.int32],
-    items: NDArray[np.int64],
+    starts: UInt32Array,
+    members: UInt32Array,
+    dead: BoolArray,
+    distances: Int32Array,
+    items: Int64Array,
 ) -> None:
     """As :func:`nearest` for a k too large to insert: find the radius that holds k, then sort."""
     k = distances.shape[1]
@@ -274,11 +273,11 @@ def nearest_many(
 def _measure_all(
     words: Words,
     query: Words,
-    starts: Places,
-    members: Places,
-    dead: Flags,
+    starts: UInt32Array,
+    members: UInt32Array,
+    dead: BoolArray,
     k: int,
-    measured: NDArray[np.uint16],
+    measured: UInt16Array,
 ) -> tuple[int, int]:
     """Measure every code; return the smallest radius that holds k items, and how many it holds."""
     counts = np.zeros(64 * words.shape[0] + 1, np.int64)
@@ -297,7 +296,7 @@ def _measure_all(
 
 
 @njit(nogil=True, cache=True)
-def _living(code: int, starts: Places, members: Places, dead: Flags) -> int:
+def _living(code: int, starts: UInt32Array, members: UInt32Array, dead: BoolArray) -> int:
     """Count the items of a code that are there."""
     first, last = places(code, starts)
     if not dead.shape[0]:
@@ -314,11 +313,11 @@ def within(
     queries: Words,
     words: Words,
     radius: int,
-    starts: Places,
-    members: Places,
-    dead: Flags,
-    keys: NDArray[np.uint64],
-    offsets: NDArray[np.int64],
+    starts: UInt32Array,
+    members: UInt32Array,
+    dead: BoolArray,
+    keys: UInt64Array,
+    offsets: Int64Array,
 ) -> int:
     """List the items within ``radius`` of each query, sorted, as keys; return how many.
 
@@ -354,10 +353,10 @@ def within(
 def expand(
     code: int,
     d: int,
-    starts: Places,
-    members: Places,
-    dead: Flags,
-    keys: NDArray[np.uint64],
+    starts: UInt32Array,
+    members: UInt32Array,
+    dead: BoolArray,
+    keys: UInt64Array,
     filled: int,
 ) -> int:
     """Append the living items of a code as sortable keys, distance before item."""

@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-RealArray = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Signs = NDArray[np.int8]
+from bitfold._types import Float64Array, Int8Array, Int64Array
 
 _LOOSE = {"reassoc", "contract", "nsz"}
 
@@ -22,7 +19,9 @@ _NARROW = 1e-9
 
 
 @njit(nogil=True, cache=True, fastmath=_LOOSE)
-def _change(i: int, starts: Indices, others: Indices, costs: RealArray, signs: Signs) -> float:
+def _change(
+    i: int, starts: Int64Array, others: Int64Array, costs: Float64Array, signs: Int8Array
+) -> float:
     """What flipping row i adds to the cost."""
     total = 0.0
     for e in range(starts[i], starts[i + 1]):
@@ -32,12 +31,12 @@ def _change(i: int, starts: Indices, others: Indices, costs: RealArray, signs: S
 
 @njit(nogil=True, cache=True)
 def _walk(
-    rows: Indices,
-    flips: RealArray,
-    starts: Indices,
-    others: Indices,
-    costs: RealArray,
-    signs: Signs,
+    rows: Int64Array,
+    flips: Float64Array,
+    starts: Int64Array,
+    others: Int64Array,
+    costs: Float64Array,
+    signs: Int8Array,
 ) -> tuple[float, float]:
     """Go outwards from 0, flipping these rows; return the best place and what it adds to the cost.
 
@@ -65,12 +64,12 @@ def _walk(
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def line_search(
-    values: RealArray,
-    along: RealArray,
-    starts: Indices,
-    others: Indices,
-    costs: RealArray,
-    signs: Signs,
+    values: Float64Array,
+    along: Float64Array,
+    starts: Int64Array,
+    others: Int64Array,
+    costs: Float64Array,
+    signs: Int8Array,
 ) -> tuple[float, float]:
     """Return the t for which the bits values + t along > 0 cost least, and what that gains.
 
@@ -95,7 +94,12 @@ def line_search(
 
 @njit(nogil=True, cache=True)
 def pair_costs(
-    errors: RealArray, starts: Indices, others: Indices, signs: Signs, share: float, out: RealArray
+    errors: Float64Array,
+    starts: Int64Array,
+    others: Int64Array,
+    signs: Int8Array,
+    share: float,
+    out: Float64Array,
 ) -> None:
     """What telling a pair apart adds to the squared errors, one bit counting ``share``.
 
@@ -109,11 +113,11 @@ def pair_costs(
 
 @njit(nogil=True, cache=True)
 def sweep_bit(
-    coefficients: RealArray,
-    kernels: RealArray,
-    errors: RealArray,
-    starts: Indices,
-    others: Indices,
+    coefficients: Float64Array,
+    kernels: Float64Array,
+    errors: Float64Array,
+    starts: Int64Array,
+    others: Int64Array,
     share: float,
 ) -> None:
     """Improve the coefficients of one bit, each once, in place; keep the errors up to date.

@@ -10,12 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from bitfold._kernels.nearest import _FAR, _far_sq_distance, _insert, _sq_distance, _sq_length
-
-FloatArray = NDArray[np.float32]
-Indices = NDArray[np.int32]
+from bitfold._types import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
 
 LANES = 32
 """Members of a list that are looked at side by side."""
@@ -23,7 +20,7 @@ LANES = 32
 
 @njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
 def _lane_scores(
-    z: FloatArray, members: FloatArray, sq_norms: FloatArray, scores: FloatArray
+    z: Float32Array, members: Float32Array, sq_norms: Float32Array, scores: Float32Array
 ) -> float:
     """scores[t] = sq_norms[t] - 2 z · members[:, t]; return the lowest.
 
@@ -46,7 +43,7 @@ def _lane_scores(
 
 @njit(nogil=True, cache=True)
 def _keep(
-    score: float, index: int, scores: FloatArray, kept: Indices, row: int, filled: int
+    score: float, index: int, scores: Float32Array, kept: Int32Array, row: int, filled: int
 ) -> int:
     """Insert into a row's short list, sorted by score."""
     room = scores.shape[1]
@@ -62,15 +59,15 @@ def _keep(
 
 @njit(nogil=True, cache=True)
 def _look(
-    seen: FloatArray,
-    closest: Indices,
-    chosen: NDArray[np.bool_],
-    members: FloatArray,
-    sq_norms: FloatArray,
-    order: Indices,
-    starts: NDArray[np.int64],
-    scores: FloatArray,
-    kept: Indices,
+    seen: Float32Array,
+    closest: Int32Array,
+    chosen: BoolArray,
+    members: Float32Array,
+    sq_norms: Float32Array,
+    order: Int32Array,
+    starts: Int64Array,
+    scores: Float32Array,
+    kept: Int32Array,
 ) -> None:
     """Fill each row's short list from its lists: |b|² less twice the product along directions.
 
@@ -97,11 +94,11 @@ def _look(
 
 @njit(nogil=True, cache=True)
 def _probe(
-    scores: FloatArray,
-    sq_norms: FloatArray,
+    scores: Float32Array,
+    sq_norms: Float32Array,
     reach: float,
-    closest: Indices,
-    chosen: NDArray[np.bool_],
+    closest: Int32Array,
+    chosen: BoolArray,
 ) -> None:
     """Choose the lists within ``reach`` of the closest; ``scores`` are products, overwritten."""
     for i in range(len(scores)):
@@ -118,19 +115,19 @@ def _probe(
 
 @njit(nogil=True, cache=True)
 def nearest_of_some(
-    rows: FloatArray,
-    seen: FloatArray,
-    center_products: FloatArray,
-    center_sq_norms: FloatArray,
+    rows: Float32Array,
+    seen: Float32Array,
+    center_products: Float32Array,
+    center_sq_norms: Float32Array,
     reach: float,
-    members: FloatArray,
-    sq_norms: FloatArray,
-    order: Indices,
-    starts: NDArray[np.int64],
+    members: Float32Array,
+    sq_norms: Float32Array,
+    order: Int32Array,
+    starts: Int64Array,
     n_kept: int,
-    base: FloatArray,
-    indices: Indices,
-    sq_distances: NDArray[np.float64],
+    base: Float32Array,
+    indices: Int32Array,
+    sq_distances: Float64Array,
 ) -> None:
     """Find the k nearest base points of each row among those it looks at, nearest first.
 

@@ -11,8 +11,7 @@ from scipy.sparse import csgraph
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 
-RealArray = NDArray[np.float64]
-AnyFloats = NDArray[np.floating[Any]]
+from bitfold._types import Float64Array, FloatingArray, IntpArray
 
 COINCIDENT = 1e-300
 """Length of the edge between equal points: a zero would be no edge at all to scipy."""
@@ -25,18 +24,18 @@ far from all others would fall out of the graph it has been joined to."""
 class Nearest(NamedTuple):
     """The nearest other base points of each base point, nearest first."""
 
-    indices: NDArray[np.intp]
-    distances: RealArray
+    indices: IntpArray
+    distances: Float64Array
 
 
-def centered(base: AnyFloats) -> RealArray:
+def centered(base: FloatingArray) -> Float64Array:
     """Return the points around their mean, where |x|² - 2 x·y + |y|² cancels least."""
-    points: RealArray = np.array(base, np.float64)
+    points: Float64Array = np.array(base, np.float64)
     points -= points.mean(axis=0)
     return points
 
 
-def nearest(base: AnyFloats, n_neighbors: int) -> Nearest:
+def nearest(base: FloatingArray, n_neighbors: int) -> Nearest:
     """Find the n_neighbors nearest other points of each point; all others when there are less."""
     points = centered(base)
     finder = NearestNeighbors(n_neighbors=min(n_neighbors, len(points) - 1), algorithm="brute")
@@ -44,13 +43,13 @@ def nearest(base: AnyFloats, n_neighbors: int) -> Nearest:
     return Nearest(indices, _settle(distances, points))
 
 
-def all_distances(base: AnyFloats) -> RealArray:
+def all_distances(base: FloatingArray) -> Float64Array:
     """Return the m × m distances within the base set."""
     points = centered(base)
     return _settle(pairwise_distances(points), points)
 
 
-def _settle(distances: RealArray, points: RealArray) -> RealArray:
+def _settle(distances: Float64Array, points: Float64Array) -> Float64Array:
     """Set to zero what is only the rounding of |x|² - 2 x·y + |y|² between equal points."""
     rounding = 1e-7 * np.sqrt(np.square(points).sum(axis=1).max())
     return np.where(distances <= rounding, 0.0, distances)
@@ -66,14 +65,14 @@ def typical_distance(neighbors: Nearest) -> float:
     return float(farthest or (apart.mean() if apart.size else 1.0))
 
 
-def gaussian(distances: RealArray, bandwidth: float) -> RealArray:
+def gaussian(distances: Float64Array, bandwidth: float) -> Float64Array:
     """Return w = exp(-d²/σ²) of Eq. (1), never below ``FAINTEST``."""
     with np.errstate(over="ignore"):
         return np.maximum(np.exp(-np.square(distances / bandwidth)), FAINTEST)
 
 
 def sparse_rows(
-    columns: NDArray[np.integer[Any]], values: RealArray, width: int
+    columns: NDArray[np.integer[Any]], values: Float64Array, width: int
 ) -> sparse.csr_array:
     """Return the matrix that holds values[i, j] in row i and column columns[i, j]."""
     n, k = columns.shape
@@ -88,7 +87,7 @@ def length_graph(neighbors: Nearest) -> sparse.csr_array:
     return graph.maximum(graph.T)
 
 
-def join_components(graph: sparse.csr_array, base: AnyFloats) -> sparse.csr_array:
+def join_components(graph: sparse.csr_array, base: FloatingArray) -> sparse.csr_array:
     """Add the shortest edges that make a graph of distances connected.
 
     They are the minimum spanning tree of its components, two components being as far apart as
@@ -106,31 +105,29 @@ def join_components(graph: sparse.csr_array, base: AnyFloats) -> sparse.csr_arra
     return graph.maximum(bridge_graph).maximum(bridge_graph.T)
 
 
-def _gaps(distances: RealArray, part: NDArray[np.integer[Any]]) -> RealArray:
+def _gaps(distances: Float64Array, part: NDArray[np.integer[Any]]) -> Float64Array:
     """Return the shortest distance between each two components."""
     order = np.argsort(part, kind="stable")
     starts = np.flatnonzero(np.diff(part[order], prepend=-1))
     rows = np.minimum.reduceat(distances[order], starts, axis=0)
-    gaps: RealArray = np.minimum.reduceat(rows[:, order], starts, axis=1)
+    gaps: Float64Array = np.minimum.reduceat(rows[:, order], starts, axis=1)
     np.fill_diagonal(gaps, 0)
     return gaps
 
 
-def _closest_pair(
-    distances: RealArray, left: NDArray[np.intp], right: NDArray[np.intp]
-) -> tuple[int, int]:
+def _closest_pair(distances: Float64Array, left: IntpArray, right: IntpArray) -> tuple[int, int]:
     """Return the shortest edge between two sets of points."""
     i, j = divmod(int(distances[np.ix_(left, right)].argmin()), len(right))
     return int(left[i]), int(right[j])
 
 
-def neighbor_graph(base: AnyFloats, n_neighbors: int) -> sparse.csr_array:
+def neighbor_graph(base: FloatingArray, n_neighbors: int) -> sparse.csr_array:
     """Return the connected graph of distances between near base points."""
     return join_components(length_graph(nearest(base, n_neighbors)), base)
 
 
 def gaussian_graph(
-    base: AnyFloats, n_neighbors: int, bandwidth: float | None = None
+    base: FloatingArray, n_neighbors: int, bandwidth: float | None = None
 ) -> sparse.csr_array:
     """Return W_B, the connected symmetric graph with the weights of Eq. (1).
 
@@ -149,7 +146,7 @@ def gaussian_graph(
     return graph
 
 
-def laplacian(weights: sparse.csr_array) -> RealArray:
+def laplacian(weights: sparse.csr_array) -> Float64Array:
     """Return D - W as a dense matrix."""
-    dense: RealArray = csgraph.laplacian(weights).toarray()
+    dense: Float64Array = csgraph.laplacian(weights).toarray()
     return dense

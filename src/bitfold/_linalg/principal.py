@@ -5,17 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold import _validation
 from bitfold._linalg.spectral import largest
 from bitfold._threads import map_blocks
+from bitfold._types import Float32Array, Float64Array, Int64Array
 from bitfold.io.rows import Rows
-
-FloatArray = NDArray[np.float32]
-RealArray = NDArray[np.float64]
-Indices = NDArray[np.int64]
-"""Row numbers, rising."""
 
 _BLOCK_BYTES = 16 << 20
 """Longer blocks than elsewhere: each adds a whole square matrix."""
@@ -24,8 +19,8 @@ _BLOCK_BYTES = 16 << 20
 class Principal(NamedTuple):
     """Unit directions, one a row, and the variance along each, falling."""
 
-    directions: RealArray
-    variances: RealArray
+    directions: Float64Array
+    variances: Float64Array
 
 
 DEFAULT_BITS = 64
@@ -40,12 +35,12 @@ def n_bits_within_features(n_bits: int | None, rows: Rows) -> int:
     return _validation.integer(n_bits, "n_bits", rows.owner, low=1, high=d, why=f"n_features={d}")
 
 
-def covariance(rows: Rows, among: Indices | None = None) -> RealArray:
+def covariance(rows: Rows, among: Int64Array | None = None) -> Float64Array:
     """Covariance of the features, by one pass over the rows; of some if ``among`` names them."""
     d = rows.n_features
     step = int(np.clip(_BLOCK_BYTES // (4 * d), 64, 4096))
 
-    def of_block(values: FloatArray, start: int) -> tuple[FloatArray, RealArray]:
+    def of_block(values: Float32Array, start: int) -> tuple[Float32Array, Float64Array]:
         if among is not None:
             first, last = np.searchsorted(among, (start, start + step))
             if last - first < len(values):
@@ -72,11 +67,11 @@ def principal_directions(rows: Rows, n: int) -> Principal:
 
 def along(
     rows: Rows,
-    directions: RealArray | FloatArray,
+    directions: Float64Array | Float32Array,
     at_most: int,
     rng: np.random.Generator,
-    among: Indices | None = None,
-) -> FloatArray:
+    among: Int64Array | None = None,
+) -> Float32Array:
     """Return a sample's coordinates along the directions; all rows when there are no more.
 
     The rows are read block by block, so that only the coordinates are held whole. The sample is
@@ -90,12 +85,12 @@ def along(
         chosen = among if chosen is None else among[chosen]
     step = int(np.clip(_BLOCK_BYTES // (4 * rows.n_features), 64, 4096))
 
-    def read(start: int) -> FloatArray:
+    def read(start: int) -> Float32Array:
         stop = min(start + step, n)
         return rows.block(start, stop) if chosen is None else rows.take(chosen[start:stop])
 
-    def project(values: FloatArray) -> FloatArray:
-        projected: FloatArray = values @ W
+    def project(values: Float32Array) -> Float32Array:
+        projected: Float32Array = values @ W
         return projected
 
     out = np.empty((n, W.shape[1]), np.float32)

@@ -9,22 +9,20 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from bitfold._threads import serial_blas
-
-RealArray = NDArray[np.float64]
+from bitfold._types import Float64Array
 
 
 class Spectrum(NamedTuple):
     """Eigenvalues, and the unit eigenvectors as columns."""
 
-    values: RealArray
-    vectors: RealArray
+    values: Float64Array
+    vectors: Float64Array
 
 
-def smallest(matrix: RealArray, n: int, trivial: RealArray) -> Spectrum:
+def smallest(matrix: Float64Array, n: int, trivial: Float64Array) -> Spectrum:
     """Return the n smallest eigenvalues, rising, with eigenvectors orthogonal to ``trivial``.
 
     ``matrix`` has no negative eigenvalue and ``trivial`` belongs to its eigenvalue 0. Lifting
@@ -38,7 +36,7 @@ def smallest(matrix: RealArray, n: int, trivial: RealArray) -> Spectrum:
     return Spectrum(values, with_fixed_signs(vectors))
 
 
-def largest(matrix: RealArray, n: int) -> Spectrum:
+def largest(matrix: Float64Array, n: int) -> Spectrum:
     """Return the n largest eigenvalues, falling, with their eigenvectors."""
     m = len(matrix)
     # On one core, or the last digits would depend on how many there are.
@@ -47,18 +45,18 @@ def largest(matrix: RealArray, n: int) -> Spectrum:
     return Spectrum(values[::-1], with_fixed_signs(vectors[:, ::-1]))
 
 
-def with_fixed_signs(vectors: RealArray) -> RealArray:
+def with_fixed_signs(vectors: Float64Array) -> Float64Array:
     """Turn each column so that its entry of largest magnitude is positive."""
     extremes = np.abs(vectors).argmax(axis=0)
-    turned: RealArray = vectors * np.sign(vectors[extremes, np.arange(vectors.shape[1])])
+    turned: Float64Array = vectors * np.sign(vectors[extremes, np.arange(vectors.shape[1])])
     return turned
 
 
-def smoothest(matrix: RealArray, n: int) -> RealArray:
+def smoothest(matrix: Float64Array, n: int) -> Float64Array:
     """Return Y_B minimizing trace(Yᵀ A Y) under YᵀY = mI and Yᵀ1 = 0, the relaxed Eq. (1).
 
     ``matrix`` is a Laplacian, or another matrix A without negative eigenvalues for which A1 = 0.
     """
     m = len(matrix)
-    Y: RealArray = np.sqrt(m) * smallest(matrix, n, np.ones(m)).vectors
+    Y: Float64Array = np.sqrt(m) * smallest(matrix, n, np.ones(m)).vectors
     return Y

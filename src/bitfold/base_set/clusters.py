@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import faiss
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.extmath import randomized_svd
 
-FloatArray = NDArray[np.float32]
-Indices = NDArray[np.int64]
-OnStep = Callable[[int, int], None]
+from bitfold._types import Float32Array, Int64Array, StepCallback
 
 PROJECT_FROM, PROJECTED = 1024, 64
 """Centers beyond which k-means works along this many principal directions."""
@@ -27,12 +23,12 @@ def projects(n_features: int, m: int) -> bool:
 
 
 def kmeans(
-    points: FloatArray,
+    points: Float32Array,
     m: int,
     n_iter: int,
     rng: np.random.Generator,
-    on_step: OnStep | None = None,
-) -> FloatArray:
+    on_step: StepCallback | None = None,
+) -> Float32Array:
     """K-means by faiss, one Lloyd iteration at a time, without empty clusters.
 
     Many centers are found along the leading principal directions, which hold most of every
@@ -51,10 +47,14 @@ def kmeans(
 
 
 def _centers(
-    points: FloatArray, m: int, n_iter: int, rng: np.random.Generator, on_step: OnStep | None
-) -> FloatArray:
+    points: Float32Array,
+    m: int,
+    n_iter: int,
+    rng: np.random.Generator,
+    on_step: StepCallback | None,
+) -> Float32Array:
     seed = int(rng.integers(2**31))
-    centers: FloatArray | None = None
+    centers: Float32Array | None = None
     for step in range(n_iter):
         centers = _lloyd(points, m, seed, centers)
         if on_step:
@@ -63,14 +63,14 @@ def _centers(
     return _fill_empty(points, centers)
 
 
-def _principal(points: FloatArray) -> FloatArray:
+def _principal(points: Float32Array) -> Float32Array:
     """Return the leading principal directions as columns; some points suffice."""
     some = points[:: max(1, len(points) // 10_000)]
     _, _, directions = randomized_svd(some - some.mean(axis=0), PROJECTED, random_state=0)
     return np.ascontiguousarray(directions.T, np.float32)
 
 
-def _means(points: FloatArray, cluster: Indices, m: int) -> FloatArray:
+def _means(points: Float32Array, cluster: Int64Array, m: int) -> Float32Array:
     """Return the mean of each cluster, none of which is empty."""
     sizes = np.bincount(cluster, minlength=m)
     order = np.argsort(cluster, kind="stable")
@@ -84,12 +84,12 @@ def _means(points: FloatArray, cluster: Indices, m: int) -> FloatArray:
 class _Framed(NamedTuple):
     """Points as (points - center) / scale."""
 
-    points: FloatArray
-    center: FloatArray
+    points: Float32Array
+    center: Float32Array
     scale: np.float32
 
 
-def _framed(points: FloatArray) -> _Framed:
+def _framed(points: Float32Array) -> _Framed:
     """Bring points to where float32 products neither cancel nor overflow, if they are not there.
 
     Far from the origin |x|² - 2 x·c + |c|² cancels to noise; too large or too small it is not a
@@ -107,7 +107,7 @@ def _framed(points: FloatArray) -> _Framed:
     return _Framed(near, center.astype(np.float32), scale)
 
 
-def _lloyd(points: FloatArray, m: int, seed: int, centers: FloatArray | None) -> FloatArray:
+def _lloyd(points: Float32Array, m: int, seed: int, centers: Float32Array | None) -> Float32Array:
     run = faiss.Kmeans(
         points.shape[1],
         m,
@@ -121,7 +121,7 @@ def _lloyd(points: FloatArray, m: int, seed: int, centers: FloatArray | None) ->
     return np.asarray(run.centroids)
 
 
-def _fill_empty(points: FloatArray, centers: FloatArray) -> FloatArray:
+def _fill_empty(points: Float32Array, centers: Float32Array) -> Float32Array:
     """Give every center at least one point: an empty one moves to the worst served point."""
     for _ in range(_MOST_FILLS):
         distances, nearest = faiss.knn(points, centers, 1)
@@ -134,7 +134,7 @@ def _fill_empty(points: FloatArray, centers: FloatArray) -> FloatArray:
     return centers
 
 
-def first_distinct(points: FloatArray, order: Indices, count: int) -> Indices:
+def first_distinct(points: Float32Array, order: Int64Array, count: int) -> Int64Array:
     """Return the first ``count`` indices along ``order`` that have distinct points."""
     # Duplicates are rare: comparing a few more than wanted is far cheaper than comparing all.
     for size in (2 * count, 16 * count, len(order)):
@@ -145,12 +145,12 @@ def first_distinct(points: FloatArray, order: Indices, count: int) -> Indices:
 
 
 def kmedoids(
-    points: FloatArray,
+    points: Float32Array,
     m: int,
     n_iter: int,
     rng: np.random.Generator,
-    on_step: OnStep | None = None,
-) -> FloatArray:
+    on_step: StepCallback | None = None,
+) -> Float32Array:
     """Alternate assignment and medoids from a K-means start (Park and Jun, 2009)."""
     near = _framed(points).points
     centers = kmeans(near, m, n_iter, rng, on_step)
@@ -168,14 +168,14 @@ def kmedoids(
     return points[np.sort(first_distinct(points, np.concatenate([medoids, farthest]), m))]
 
 
-def _medoids(points: FloatArray, cluster: Indices, rng: np.random.Generator) -> Indices:
+def _medoids(points: Float32Array, cluster: Int64Array, rng: np.random.Generator) -> Int64Array:
     """Return the medoid of each cluster that has members, in rising order."""
     order = np.argsort(cluster, kind="stable")
     parts = np.split(order, np.flatnonzero(np.diff(cluster[order])) + 1)
     return np.sort([_medoid(points, members, rng) for members in parts])
 
 
-def _medoid(points: FloatArray, members: Indices, rng: np.random.Generator) -> int:
+def _medoid(points: Float32Array, members: Int64Array, rng: np.random.Generator) -> int:
     """Return the member with the least total distance to the members (to 512 of a large class)."""
     witnesses = members if len(members) <= 512 else rng.choice(members, 512, replace=False)
     sq_norms = np.einsum("ij,ij->i", points[members], points[members])

@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from bitfold import _validation
+from bitfold._types import AnyArray, BoolArray, Float32Array, Int64Array, StepCallback
 from bitfold.base_set.clusters import first_distinct, kmeans, kmedoids
 from bitfold.base_set.size import Size, automatic_size, sample_size
 from bitfold.io.rows import Rows
-
-FloatArray = NDArray[np.float32]
-Indices = NDArray[np.int64]
-OnStep = Callable[[int, int], None]
 
 
 class LabeledBase(NamedTuple):
     """A base set chosen class by class (Alg. 2, line 1)."""
 
-    points: FloatArray
-    labels: NDArray[Any]
+    points: Float32Array
+    labels: AnyArray
 
 
 class BaseStrategy(BaseEstimator, ABC):
@@ -52,8 +47,8 @@ class BaseStrategy(BaseEstimator, ABC):
         return Size(m, "as asked for")
 
     def choose(
-        self, X: Rows | Any, *, rng: _validation.Seed = None, on_step: OnStep | None = None
-    ) -> FloatArray:
+        self, X: Rows | Any, *, rng: _validation.Seed = None, on_step: StepCallback | None = None
+    ) -> Float32Array:
         """Choose m base points, one a row.
 
         Parameters
@@ -72,7 +67,12 @@ class BaseStrategy(BaseEstimator, ABC):
         return self._from_sample(sample, m, rng, on_step)
 
     def choose_per_class(
-        self, X: Rows | Any, y: Any, *, rng: _validation.Seed = None, on_step: OnStep | None = None
+        self,
+        X: Rows | Any,
+        y: Any,
+        *,
+        rng: _validation.Seed = None,
+        on_step: StepCallback | None = None,
     ) -> LabeledBase:
         """Share the m base points out over the classes and choose each class's (Alg. 2, line 1).
 
@@ -116,8 +116,8 @@ class BaseStrategy(BaseEstimator, ABC):
         return Rows(matrix, np.zeros(matrix.shape[1], np.float32), owner)
 
     def _from_sample(
-        self, sample: FloatArray, m: int, rng: np.random.Generator, on_step: OnStep | None
-    ) -> FloatArray:
+        self, sample: Float32Array, m: int, rng: np.random.Generator, on_step: StepCallback | None
+    ) -> Float32Array:
         distinct = distinct_rows(sample, at_most=m)
         if distinct is None:
             return self._choose(sample, m, rng, on_step)
@@ -131,8 +131,8 @@ class BaseStrategy(BaseEstimator, ABC):
 
     @abstractmethod
     def _choose(
-        self, sample: FloatArray, m: int, rng: np.random.Generator, on_step: OnStep | None
-    ) -> FloatArray:
+        self, sample: Float32Array, m: int, rng: np.random.Generator, on_step: StepCallback | None
+    ) -> Float32Array:
         """Choose from a sample with more than m distinct rows."""
 
 
@@ -146,8 +146,8 @@ class RandomBase(BaseStrategy):
     """
 
     def _choose(
-        self, sample: FloatArray, m: int, rng: np.random.Generator, on_step: OnStep | None
-    ) -> FloatArray:
+        self, sample: Float32Array, m: int, rng: np.random.Generator, on_step: StepCallback | None
+    ) -> Float32Array:
         return sample[first_distinct(sample, rng.permutation(len(sample)), m)]
 
 
@@ -172,8 +172,8 @@ class KMeansBase(BaseStrategy):
         self.n_iter = n_iter
 
     def _choose(
-        self, sample: FloatArray, m: int, rng: np.random.Generator, on_step: OnStep | None
-    ) -> FloatArray:
+        self, sample: Float32Array, m: int, rng: np.random.Generator, on_step: StepCallback | None
+    ) -> Float32Array:
         n_iter = _validation.integer(self.n_iter, "n_iter", type(self).__name__, low=1)
         return kmeans(sample, m, n_iter, rng, on_step)
 
@@ -197,13 +197,13 @@ class KMediansBase(BaseStrategy):
         self.n_iter = n_iter
 
     def _choose(
-        self, sample: FloatArray, m: int, rng: np.random.Generator, on_step: OnStep | None
-    ) -> FloatArray:
+        self, sample: Float32Array, m: int, rng: np.random.Generator, on_step: StepCallback | None
+    ) -> Float32Array:
         n_iter = _validation.integer(self.n_iter, "n_iter", type(self).__name__, low=1)
         return kmedoids(sample, m, n_iter, rng, on_step)
 
 
-def share_out(m: int, sizes: Indices) -> list[int]:
+def share_out(m: int, sizes: Int64Array) -> list[int]:
     """Share m points out in proportion to class sizes, at least two a class (or all it has)."""
     floor = np.minimum(2, sizes)
     exact = floor + (m - floor.sum()) * sizes / sizes.sum()
@@ -213,7 +213,7 @@ def share_out(m: int, sizes: Indices) -> list[int]:
     return [int(s) for s in shares]
 
 
-def is_labeled(y: NDArray[Any]) -> NDArray[np.bool_]:
+def is_labeled(y: AnyArray) -> BoolArray:
     """Tell which rows have a label; -1 means none, as in scikit-learn, and an empty name too."""
     if y.dtype.kind in "iuf":
         return np.asarray(y != -1)
@@ -223,7 +223,7 @@ def is_labeled(y: NDArray[Any]) -> NDArray[np.bool_]:
     return np.array([label != -1 for label in y], bool)
 
 
-def distinct_rows(points: FloatArray, at_most: int) -> FloatArray | None:
+def distinct_rows(points: Float32Array, at_most: int) -> Float32Array | None:
     """Return the distinct rows if there are no more than ``at_most``, else None."""
     # Equal rows have equal projections, and counting those is cheap.
     direction = np.cos(np.arange(1, points.shape[1] + 1)).astype(np.float32)

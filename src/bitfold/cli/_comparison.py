@@ -7,20 +7,16 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
 from bitfold import metrics
+from bitfold._types import AnyArray, Int64Array, ProgressCallback, UInt8Array
 from bitfold.base_set import KMeansBase
-from bitfold.cli._terminal import Report
 from bitfold.codes import Codes
 from bitfold.hashers import IMH, SupervisedIMH
-
-Bytes = NDArray[np.uint8]
-Indices = NDArray[np.int64]
 
 N_QUERIES = 300
 N_CLASSES = 10
@@ -32,10 +28,10 @@ DEFAULT = "IMH-tSNE + ITQ"
 class Digits(NamedTuple):
     """The 8×8 digits of scikit-learn, split: queries, and the database that is learned from."""
 
-    queries: Bytes
-    query_labels: Indices
-    database: Bytes
-    labels: Indices
+    queries: UInt8Array
+    query_labels: Int64Array
+    database: UInt8Array
+    labels: Int64Array
 
 
 class Method(NamedTuple):
@@ -76,7 +72,7 @@ class Run(NamedTuple):
     """How a method did: its score, the database ranked for the queries shown, its codes."""
 
     score: Score
-    ranked: Indices
+    ranked: Int64Array
     codes: tuple[Codes, Codes] | None
 
 
@@ -153,12 +149,12 @@ def warm_up(compared: list[Method], digits: Digits) -> None:
     metrics.distance_histograms(codes, codes, digits.query_labels, digits.query_labels)
 
 
-def shown(digits: Digits) -> Indices:
+def shown(digits: Digits) -> Int64Array:
     """Choose the queries to show: the first that was drawn of each digit, in order."""
     return np.unique(digits.query_labels, return_index=True)[1]
 
 
-def run(method: Method, digits: Digits, report: Report) -> Run:
+def run(method: Method, digits: Digits, report: ProgressCallback) -> Run:
     """Learn, encode and measure."""
     start = time.perf_counter()
     method.hasher.fit(digits.database, digits.labels, progress=report)
@@ -201,12 +197,12 @@ def scan(digits: Digits) -> Run:
     return Run(score, rank(distances[shown(digits)]), None)
 
 
-def hamming(queries: Codes, database: Codes) -> Indices:
+def hamming(queries: Codes, database: Codes) -> Int64Array:
     """Hamming distances of all pairs, for the few queries that are shown."""
     differing = queries.packed[:, None] ^ database.packed
     return np.asarray(np.bitwise_count(differing).sum(axis=2, dtype=np.int64))
 
 
-def rank(distances: NDArray[Any]) -> Indices:
+def rank(distances: AnyArray) -> Int64Array:
     """Rank each query's database, ties in database order."""
     return np.argsort(distances, axis=1, kind="stable")

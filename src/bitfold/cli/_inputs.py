@@ -7,9 +7,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from bitfold._types import AnyArray
 
+if TYPE_CHECKING:
     from bitfold.io.rows import Rows
     from bitfold.io.sources import Stream
 
@@ -63,7 +63,7 @@ def open_again(asked: Path) -> Any:
     return _spooled(vectors) if str(asked) == "-" else vectors
 
 
-def read_vectors(asked: Path) -> NDArray[Any]:
+def read_vectors(asked: Path) -> AnyArray:
     """Read vectors to choose any rows of; what can be is mapped."""
     from bitfold import datasets
 
@@ -72,7 +72,7 @@ def read_vectors(asked: Path) -> NDArray[Any]:
     return datasets.read_vectors(*Place.of_file(asked))
 
 
-def read_labels(asked: Path) -> NDArray[Any]:
+def read_labels(asked: Path) -> AnyArray:
     """Read labels."""
     from bitfold import datasets
 
@@ -104,7 +104,7 @@ def rows_of(source: Any) -> Rows:
     return rows.Rows(source, np.zeros(sources.width(source), np.float32), "the input")
 
 
-def _spooled(stream: Stream) -> NDArray[Any]:
+def _spooled(stream: Stream) -> AnyArray:
     """Copy a stream to a file without a name, and map it."""
     import numpy as np
 

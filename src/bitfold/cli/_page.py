@@ -8,10 +8,10 @@ from importlib.resources import files
 from string import Template
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bitfold._types import BoolArray, UInt8Array
 from bitfold.cli._comparison import COLUMNS, DEFAULT, RADIUS, Digits, Run, about, cells, shown
-from bitfold.cli._pictures import CLEAR, GRAY, RED, Pixels, image, ink, paint
+from bitfold.cli._pictures import CLEAR, GRAY, RED, image, ink, paint
 
 TOP = 10
 DEPTH = 150
@@ -62,7 +62,7 @@ def sentences(digits: Digits, runs: list[Run]) -> str:
     )
 
 
-def wrong(digits: Digits, run: Run, depth: int) -> NDArray[np.bool_]:
+def wrong(digits: Digits, run: Run, depth: int) -> BoolArray:
     """Tell which of the first places hold another digit than the query's, a query a row."""
     labels = digits.query_labels[shown(digits)]
     return np.asarray(digits.labels[run.ranked[:, :depth]] != labels[:, None])
@@ -118,7 +118,7 @@ def _verdict(label: int, missed: bool) -> tuple[str, str]:
     return (f"a {label}, wrong", "wrong") if missed else (f"a {label}", "right")
 
 
-def _digit(pixels: Pixels, text: str, kind: str) -> str:
+def _digit(pixels: UInt8Array, text: str, kind: str) -> str:
     return f'<span class="tile {kind}">{image(ink(pixels), text, "digit")}</span>'
 
 
@@ -135,7 +135,7 @@ def codes(digits: Digits, run: Run) -> str:
     return f'<div class="codes">{"".join(pictures)}</div>'
 
 
-def _bits(own: Pixels, others: Pixels, label: int) -> str:
+def _bits(own: UInt8Array, others: UInt8Array, label: int) -> str:
     """Draw a query's code above others; a bit that differs from it is red."""
     bits = np.concatenate([own, others]).astype(bool)
     pixels = paint(bits, GRAY, CLEAR)

@@ -8,9 +8,9 @@ import zlib
 from html import escape
 
 import numpy as np
-from numpy.typing import NDArray
 
-Pixels = NDArray[np.uint8]
+from bitfold._types import BoolArray, UInt8Array
+
 Color = tuple[int, int, int, int]
 """Red, green, blue, opacity."""
 
@@ -20,7 +20,7 @@ RED: Color = (224, 44, 44, 255)
 CLEAR: Color = (0, 0, 0, 0)
 
 
-def png(pixels: Pixels) -> bytes:
+def png(pixels: UInt8Array) -> bytes:
     """Write (height, width, RGBA) as a PNG; these lines save a dependency on an image library."""
     height, width, _ = pixels.shape
     # Every line of a PNG starts with the number of its filter; 0 is none.
@@ -33,20 +33,20 @@ def png(pixels: Pixels) -> bytes:
     )
 
 
-def image(pixels: Pixels, alt: str, kind: str) -> str:
+def image(pixels: UInt8Array, alt: str, kind: str) -> str:
     """Put a picture into the page itself; its text is read aloud, and shown on hovering."""
     source = f"data:image/png;base64,{base64.b64encode(png(pixels)).decode()}"
     text = escape(alt)
     return f'<img class="{kind}" src="{source}" alt="{text}" title="{text}">'
 
 
-def ink(pixels: Pixels) -> Pixels:
+def ink(pixels: UInt8Array) -> UInt8Array:
     """Make a digit black on nothing, so that the page may set it on any ground."""
     rgba = np.zeros((8, 8, 4), np.uint8)
     rgba[..., 3] = np.minimum(pixels.reshape(8, 8).astype(int) * 16, 255)
     return rgba
 
 
-def paint(mask: NDArray[np.bool_], yes: Color, no: Color) -> Pixels:
+def paint(mask: BoolArray, yes: Color, no: Color) -> UInt8Array:
     """Color a mask."""
     return np.where(mask[..., None], np.array(yes), np.array(no)).astype(np.uint8)

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from bitfold.cli._terminal import Report, bars
+from bitfold._types import ProgressCallback
+from bitfold.cli._terminal import bars
 
 if TYPE_CHECKING:
     from reproduction.data import Loader
@@ -60,7 +61,7 @@ def run_cases(
         overall = shown.count("all runs", len(missing))
 
         @contextmanager
-        def showing(case: Case) -> Iterator[Report]:
+        def showing(case: Case) -> Iterator[ProgressCallback]:
             start, expected = time.perf_counter(), estimate(case)
             overall(0, f"about {in_words(pace.left)} left")
             with shown.bar(case.title, vanish=True) as report:

@@ -19,8 +19,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-Report = Callable[[str, int, int], None]
-"""Told (stage, done, total), as :meth:`bitfold.hashers.Hasher.fit` does."""
+from bitfold._types import ProgressCallback
 
 
 class _Rate(ProgressColumn):
@@ -70,7 +69,7 @@ class Bars:
         return tell
 
     @contextmanager
-    def bar(self, name: str, *, vanish: bool = False) -> Iterator[Report]:
+    def bar(self, name: str, *, vanish: bool = False) -> Iterator[ProgressCallback]:
         """Show a bar for the stage a hasher is at; yield what it reports to.
 
         ``vanish`` takes it away at the end, where many would fill the terminal.

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from bitfold._types import AnyArray, Int64Array
 from bitfold.cli._inputs import FORMATS, demand_there
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from bitfold.cli._terminal import Bars
     from bitfold.codes import Codes
     from bitfold.hashers import Hasher
@@ -168,7 +166,7 @@ def _encoded(hasher: Hasher, X: Any, name: str, shown: Bars) -> Codes:
         return hasher.encode(X, progress=lambda _, done, total: report("rows", done, total))
 
 
-def _labels(path: Path, n_rows: int) -> NDArray[Any]:
+def _labels(path: Path, n_rows: int) -> AnyArray:
     from bitfold.cli._inputs import read_labels
 
     labels = read_labels(path)
@@ -177,7 +175,7 @@ def _labels(path: Path, n_rows: int) -> NDArray[Any]:
     return labels
 
 
-def _closest(X: NDArray[Any], queries: NDArray[Any], kept: NDArray[np.int64]) -> NDArray[np.int64]:
+def _closest(X: AnyArray, queries: AnyArray, kept: Int64Array) -> Int64Array:
     """Find the closest of the rows that were kept, numbered as these.
 
     The others are found too and left out, which is cheaper than a copy of the rows without them.

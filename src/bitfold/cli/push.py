@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bitfold._types import ProgressCallback
+
 if TYPE_CHECKING:
     from bitfold.search import HammingIndex
-    from bitfold.stores.contract import Progress
 
 
 def push(
@@ -62,7 +63,7 @@ def _copy(
     originals: Any,
     factory: str,
     replace: bool,
-    progress: Progress,
+    progress: ProgressCallback,
 ) -> None:
     """Make the store and fill it, as one change where it can be one."""
     from bitfold.cli._places import engine_of
@@ -92,7 +93,7 @@ def _write_faiss(
     originals: Any,
     factory: str,
     replace: bool,
-    progress: Progress,
+    progress: ProgressCallback,
 ) -> None:
     from bitfold.cli._files import demand_writable, writing
     from bitfold.cli._places import demand_new
@@ -108,6 +109,6 @@ def _write_faiss(
         store.save(path)
 
 
-def _of(report: Progress, total: int) -> Progress:
+def _of(report: ProgressCallback, total: int) -> ProgressCallback:
     """Tell the bar how much there is, which a load does not know."""
     return lambda stage, done, _: report(stage, done, total)

@@ -6,15 +6,14 @@ import json
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from bitfold._types import AnyArray
 from bitfold.cli._inputs import FORMATS, demand_there
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from bitfold.codes import Codes
     from bitfold.search import HammingIndex
 
@@ -82,8 +81,8 @@ class Plan(NamedTuple):
 class Answer(NamedTuple):
     """What was found for one query, nearest first."""
 
-    ids: NDArray[Any]
-    distances: NDArray[Any]
+    ids: AnyArray
+    distances: AnyArray
 
 
 def _as_json(query: int, answer: Answer) -> str:
@@ -119,7 +118,7 @@ def _answers(place: Path, model: Path | None, queries: Path, plan: Plan) -> Iter
 
 def _coded(
     index: HammingIndex, model: Path | None, queries: Path
-) -> Iterator[tuple[Codes, NDArray[Any]]]:
+) -> Iterator[tuple[Codes, AnyArray]]:
     """Yield codes of queries, with what they are of."""
     from bitfold.cli._inputs import demand_codes, open_vectors, rows_of
     from bitfold.codes import Codes
@@ -155,9 +154,9 @@ def _as_long_as(index: HammingIndex, codes: Codes, model: Path) -> Codes:
 def _found(
     index: HammingIndex,
     codes: Codes,
-    vectors: NDArray[Any],
+    vectors: AnyArray,
     plan: Plan,
-    originals: NDArray[Any] | None,
+    originals: AnyArray | None,
 ) -> Iterator[Answer]:
     from bitfold.search import Rerank
 

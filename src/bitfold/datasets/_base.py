@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitfold import _validation
+from bitfold._types import AnyArray, ProgressCallback, SignedIntArray
 from bitfold.io import cache
-from bitfold.io.progress import Progress, shown
+from bitfold.io.progress import shown
 from bitfold.metrics import Relevance, closest_neighbors
 
-_SAME: NDArray[Any] = np.empty((0, 0))
+_SAME: AnyArray = np.empty((0, 0))
 """Stands for training on the database."""
 
 _WORTH_KEEPING = 1 << 29
@@ -50,12 +51,12 @@ class Dataset:
     Dataset(digits: 1497 x 64, 300 queries)
     """
 
-    database: NDArray[Any]
-    queries: NDArray[Any]
+    database: AnyArray
+    queries: AnyArray
     labels: Any = None
     query_labels: Any = None
     name: str = "data"
-    train: NDArray[Any] = field(default_factory=lambda: _SAME)
+    train: AnyArray = field(default_factory=lambda: _SAME)
     neighbors: NDArray[np.integer[Any]] | None = None
 
     def __post_init__(self) -> None:
@@ -84,8 +85,8 @@ class Dataset:
         return Relevance.neighbors(self.closest())
 
     def closest(
-        self, fraction: float = 0.02, *, progress: Progress | None = None
-    ) -> NDArray[np.signedinteger[Any]]:
+        self, fraction: float = 0.02, *, progress: ProgressCallback | None = None
+    ) -> SignedIntArray:
         """Ids of the rows closest to each query in ℓ2, nearest first: the truth without labels.
 
         Where that takes long, as with a million rows, the answer is kept in the cache folder and
@@ -113,7 +114,7 @@ class Dataset:
             )
 
 
-def _demand_length(side: Any, name: str, rows: NDArray[Any]) -> None:
+def _demand_length(side: Any, name: str, rows: AnyArray) -> None:
     if side is not None and len(side) != len(rows):
         _validation.refuse(name, "Dataset", f"one for each of {len(rows)} rows", len(side))
 
@@ -127,7 +128,7 @@ def drawn(n_rows: int, n_queries: int, seed: int, owner: str) -> tuple[Any, Any]
     return order[n_queries:], order[:n_queries]
 
 
-def split(X: NDArray[Any], y: NDArray[Any], n_queries: int, seed: int, name: str) -> Dataset:
+def split(X: AnyArray, y: AnyArray, n_queries: int, seed: int, name: str) -> Dataset:
     """Draw the queries at random; the database is the rest, in the order drawn."""
     database, queries = drawn(len(X), n_queries, seed, name)
     return Dataset(X[database], X[queries], y[database], y[queries], name)

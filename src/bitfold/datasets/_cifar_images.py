@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bitfold._types import AnyArray, ProgressCallback, UInt8Array
 from bitfold.datasets import _tar
 from bitfold.datasets._opcodes import read_plain
 from bitfold.io import cache, model_file
@@ -17,9 +17,6 @@ from bitfold.io.data_files import downloaded, existing
 from bitfold.io.download import Remote
 from bitfold.io.formats.errors import DamagedData, read_as
 from bitfold.io.model_file import FormatError, Stored
-from bitfold.io.progress import Progress
-
-Bytes = NDArray[np.uint8]
 
 SIDE, N_CLASSES = 32, 10
 _PIXELS = 3 * SIDE**2
@@ -42,12 +39,12 @@ _REMOTE = Remote(
 class Album(NamedTuple):
     """Pictures (n, 32, 32, 3), their labels, and digits that tell the file they came from."""
 
-    pictures: Bytes
-    labels: Bytes
+    pictures: UInt8Array
+    labels: UInt8Array
     digest: str
 
 
-def album(*, download: bool = True, progress: Progress | None = None) -> Album:
+def album(*, download: bool = True, progress: ProgressCallback | None = None) -> Album:
     """Return all pictures, training part first, mapped into memory from the cache."""
     path = existing(["cifar10", ""], [_JPEG, *_NAMES])
     if path is None:
@@ -64,7 +61,7 @@ def album(*, download: bool = True, progress: Progress | None = None) -> Album:
     return Album(arrays["pictures"], arrays["labels"], digest)
 
 
-def read_album(path: Path) -> tuple[Bytes, Bytes]:
+def read_album(path: Path) -> tuple[UInt8Array, UInt8Array]:
     """Read pictures and labels from one of the forms: JPEG, binary or Python batches."""
     if path.name == _JPEG:
         return _read_jpeg(path)
@@ -96,7 +93,7 @@ def _contents(path: Path, names: list[str]) -> dict[str, bytes]:
     return _tar.contents(path, names)
 
 
-def _read_binary(content: bytes, path: Path) -> tuple[Bytes, Bytes]:
+def _read_binary(content: bytes, path: Path) -> tuple[UInt8Array, UInt8Array]:
     """Rows of a label and the planes of red, green and blue."""
     row = 1 + _PIXELS
     if not content or len(content) % row:
@@ -105,7 +102,7 @@ def _read_binary(content: bytes, path: Path) -> tuple[Bytes, Bytes]:
     return rows[:, 1:], rows[:, 0]
 
 
-def _read_python(content: bytes, path: Path) -> tuple[Bytes, Bytes]:
+def _read_python(content: bytes, path: Path) -> tuple[UInt8Array, UInt8Array]:
     batch = read_plain(content, path)
     fields = batch if isinstance(batch, dict) else {}
     planes, labels = fields.get("data"), fields.get("labels")
@@ -118,7 +115,7 @@ def _read_python(content: bytes, path: Path) -> tuple[Bytes, Bytes]:
     return planes, np.array(labels, np.uint8)
 
 
-def _read_jpeg(path: Path) -> tuple[Bytes, Bytes]:
+def _read_jpeg(path: Path) -> tuple[UInt8Array, UInt8Array]:
     """Pictures as JPEG, one after the other, and where each begins."""
     wrong = (OSError, ValueError, KeyError, EOFError, TypeError)
     with read_as("an archive of JPEG pictures", path, *wrong):
@@ -132,7 +129,7 @@ def _read_jpeg(path: Path) -> tuple[Bytes, Bytes]:
     return pictures, np.asarray(labels, np.uint8)
 
 
-def _decoded(content: bytes) -> NDArray[Any]:
+def _decoded(content: bytes) -> AnyArray:
     try:
         from PIL import Image
     except ImportError:

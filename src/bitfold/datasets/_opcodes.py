@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bitfold._types import UInt8Array
 from bitfold.io.formats.errors import read_as
 
 _WRONG = (ValueError, KeyError, IndexError, TypeError, AttributeError, struct.error)
@@ -45,7 +45,7 @@ class _Dtype(NamedTuple):
 class _Array:
     """An array that is still to be filled."""
 
-    values: NDArray[np.uint8] | None = None
+    values: UInt8Array | None = None
 
     def fill(self, state: Any) -> None:
         _, shape, dtype, by_columns, content = state

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold import _validation
+from bitfold._types import AnyArray, Float32Array, ProgressCallback
 from bitfold.datasets._base import Dataset
 from bitfold.datasets.texmex import first_queries
 from bitfold.io import cache
@@ -17,7 +16,7 @@ from bitfold.io.data_files import located
 from bitfold.io.download import Remote
 from bitfold.io.formats.errors import DamagedData, read_as
 from bitfold.io.formats.hdf5 import import_h5py, mapped
-from bitfold.io.progress import Progress, shown
+from bitfold.io.progress import shown
 
 _PLACE = "https://ann-benchmarks.com/"
 _SHA256 = {
@@ -34,7 +33,7 @@ def ann_benchmarks(
     n_queries: int | None = None,
     *,
     download: bool = True,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Dataset:
     """A data set of ann-benchmarks, with its true neighbors.
 
@@ -77,7 +76,7 @@ def ann_benchmarks(
     return Dataset(base, queries, name=name, neighbors=neighbors)
 
 
-def _read(path: Path) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], str]:
+def _read(path: Path) -> tuple[AnyArray, AnyArray, AnyArray, str]:
     """Return base, queries, neighbors and the distance that is meant."""
     wrong = (OSError, KeyError, ValueError, TypeError, RuntimeError, AttributeError)
     with read_as("an HDF5 file of ann-benchmarks", path, *wrong), import_h5py().File(path) as file:
@@ -96,9 +95,7 @@ def _read(path: Path) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], str]:
     return base, queries, neighbors, distance
 
 
-def _demand_shapes(
-    path: Path, base: NDArray[Any], queries: NDArray[Any], neighbors: NDArray[Any]
-) -> None:
+def _demand_shapes(path: Path, base: AnyArray, queries: AnyArray, neighbors: AnyArray) -> None:
     shapes = [array.shape for array in (base, queries, neighbors)]
     fit = all(len(shape) == 2 and 0 not in shape for shape in shapes)
     fit = fit and shapes[0][1] == shapes[1][1] and shapes[1][0] == shapes[2][0]
@@ -110,7 +107,7 @@ def _demand_shapes(
         )
 
 
-def _kept_units(path: Path, base: NDArray[Any], progress: Progress | None) -> NDArray[Any]:
+def _kept_units(path: Path, base: AnyArray, progress: ProgressCallback | None) -> AnyArray:
     """Vectors scaled to length 1, once and for all."""
     kept = cache.folder("ann-benchmarks") / f"{path.stem}-{cache.digest_of_files([path])}.npy"
     with shown(progress) as report:
@@ -124,7 +121,7 @@ def _kept_units(path: Path, base: NDArray[Any], progress: Progress | None) -> ND
         )
 
 
-def _units(vectors: NDArray[Any]) -> NDArray[np.float32]:
+def _units(vectors: AnyArray) -> Float32Array:
     """Scale to length 1 what has a length."""
     wide = vectors.astype(np.float64)
     lengths = np.linalg.norm(wide, axis=1, keepdims=True)

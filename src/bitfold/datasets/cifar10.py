@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold import _validation
+from bitfold._types import AnyArray, Float32Array, Int64Array, ProgressCallback, UInt8Array
 from bitfold.datasets._base import Dataset, split
-from bitfold.datasets._cifar_images import SIDE, Album, Bytes, album
+from bitfold.datasets._cifar_images import SIDE, Album, album
 from bitfold.features import color_gist, gist
 from bitfold.features.gist import VERSION
 from bitfold.io import cache
-from bitfold.io.progress import Progress, shown
-
-FloatArray = NDArray[np.float32]
+from bitfold.io.progress import shown
 
 _ROWS = 2048
 _PATCH = 24
@@ -33,7 +31,7 @@ def cifar10(
     *,
     features: str = "gist512",
     download: bool = True,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Dataset:
     """60,000 pictures of 10 kinds of things, by default as gray GIST (Sec. 4 of the paper).
 
@@ -60,13 +58,13 @@ def cifar10(
     _validation.one_of(features, "features", "cifar10", ("gist512", "gist960", "pixels"))
     found = album(download=download, progress=progress)
     if features == "pixels":
-        X: NDArray[Any] = found.pictures.reshape(len(found.pictures), -1)
+        X: AnyArray = found.pictures.reshape(len(found.pictures), -1)
     else:
         X = descriptors(found, features, progress)
     return split(X, found.labels, n_queries, seed, f"CIFAR-10 {features}")
 
 
-def descriptors(found: Album, features: str, progress: Progress | None) -> FloatArray:
+def descriptors(found: Album, features: str, progress: ProgressCallback | None) -> Float32Array:
     """Return the GIST of all pictures in their order, mapped into memory from the cache."""
     describe, width = _DESCRIPTORS[features]
     name = f"{features}-v{VERSION}-{found.digest}"
@@ -80,7 +78,7 @@ def cifar10_patches(
     seed: int = 0,
     *,
     download: bool = True,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Dataset:
     """GIST-960-CIFAR: color GIST of CIFAR-10's pictures and of patches of them.
 
@@ -118,8 +116,8 @@ def cifar10_patches(
 class Views(NamedTuple):
     """What each row shows: which picture, and how; 0 is the whole of it, the rest patches."""
 
-    picture: NDArray[np.int64]
-    view: NDArray[np.int64]
+    picture: Int64Array
+    view: Int64Array
 
 
 def drawn_views(n_pictures: int, n_rows: int, n_queries: int, seed: int) -> Views:
@@ -141,7 +139,7 @@ def drawn_views(n_pictures: int, n_rows: int, n_queries: int, seed: int) -> View
     )
 
 
-def _describe_views(pictures: Bytes, views: Views, rows: slice) -> FloatArray:
+def _describe_views(pictures: UInt8Array, views: Views, rows: slice) -> Float32Array:
     picture, view = views.picture[rows], views.view[rows]
     out = np.empty((len(picture), 960), np.float32)
     whole = view == 0
@@ -150,23 +148,23 @@ def _describe_views(pictures: Bytes, views: Views, rows: slice) -> FloatArray:
     return out
 
 
-def patches(pictures: Bytes, numbers: NDArray[np.int64]) -> Bytes:
+def patches(pictures: UInt8Array, numbers: Int64Array) -> UInt8Array:
     """Cut a patch out of each picture, by its number: the place, then mirrored or not."""
     mirrored, place = np.divmod(numbers, _N_PLACES)
     y, x = np.divmod(place, SIDE - _PATCH + 1)
     steps = np.arange(_PATCH)
     columns = np.where(mirrored[:, None] == 1, steps[::-1], steps) + x[:, None]
     each = np.arange(len(pictures))[:, None, None]
-    cut: Bytes = pictures[each, (y[:, None] + steps)[:, :, None], columns[:, None, :]]
+    cut: UInt8Array = pictures[each, (y[:, None] + steps)[:, :, None], columns[:, None, :]]
     return cut
 
 
 def _kept(
     name: str,
     shape: tuple[int, int],
-    make: Callable[[slice], FloatArray],
-    progress: Progress | None,
-) -> FloatArray:
+    make: Callable[[slice], Float32Array],
+    progress: ProgressCallback | None,
+) -> Float32Array:
     with shown(progress) as report:
         return cache.kept_rows(
             cache.folder("cifar10") / f"{name}.npy",
@@ -178,14 +176,14 @@ def _kept(
         )
 
 
-def _gray(pictures: Bytes) -> Bytes:
+def _gray(pictures: UInt8Array) -> UInt8Array:
     """Lightness by ITU-R 601, in the whole numbers in which Pillow counts."""
     red, green, blue = np.moveaxis(pictures.astype(np.uint32), 3, 0)
-    gray: Bytes = ((19595 * red + 38470 * green + 7471 * blue + 32768) >> 16).astype(np.uint8)
+    gray: UInt8Array = ((19595 * red + 38470 * green + 7471 * blue + 32768) >> 16).astype(np.uint8)
     return gray
 
 
-_DESCRIPTORS: dict[str, tuple[Callable[[Bytes], FloatArray], int]] = {
+_DESCRIPTORS: dict[str, tuple[Callable[[UInt8Array], Float32Array], int]] = {
     "gist512": (lambda pictures: gist(_gray(pictures)), 512),
     "gist960": (color_gist, 960),
 }

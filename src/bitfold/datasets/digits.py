@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
+from bitfold._types import AnyArray, Float64Array
 from bitfold.datasets._base import Dataset, split
 
 
@@ -24,7 +20,7 @@ def digits(n_queries: int = 300, seed: int = 0) -> Dataset:
     return split(images.reshape(len(images), -1), labels, n_queries, seed, "digits")
 
 
-def album() -> tuple[NDArray[np.float64], NDArray[Any]]:
+def album() -> tuple[Float64Array, AnyArray]:
     """Return all pictures (1797, 8, 8), values from 0 to 16, and labels."""
     from sklearn.datasets import load_digits
 

@@ -6,22 +6,20 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold import _validation
+from bitfold._types import UInt8Array
 from bitfold.datasets import _cifar_images
 from bitfold.datasets._base import drawn
 from bitfold.datasets.digits import album as digits_album
 from bitfold.datasets.mnist import album as mnist_album
 
-Bytes = NDArray[np.uint8]
-
 
 class Pictures(NamedTuple):
     """Pictures in the order of a data set's rows: gray (n, side, side) or color (..., 3)."""
 
-    database: Bytes
-    queries: Bytes
+    database: UInt8Array
+    queries: UInt8Array
 
 
 def pictures(name: str, n_queries: int | None = None, seed: int = 0) -> Pictures:
@@ -48,12 +46,12 @@ def pictures(name: str, n_queries: int | None = None, seed: int = 0) -> Pictures
     return Pictures(images[database], images[queries])
 
 
-def _digits_as_bytes() -> Bytes:
+def _digits_as_bytes() -> UInt8Array:
     # From 0 to 16 they are; bytes go to 255.
     return np.round(digits_album()[0] * (255 / 16)).astype(np.uint8)
 
 
-_ALBUMS: dict[str, tuple[Callable[[], Bytes], int]] = {
+_ALBUMS: dict[str, tuple[Callable[[], UInt8Array], int]] = {
     "cifar10": (lambda: _cifar_images.album().pictures, 1000),
     "digits": (_digits_as_bytes, 300),
     "mnist": (lambda: mnist_album()[0], 1000),

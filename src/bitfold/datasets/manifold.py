@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold import _validation
+from bitfold._types import AnyArray, Float64Array
 from bitfold.datasets._base import Dataset, split
 
 _N_WAVES = 256
@@ -84,11 +84,11 @@ def manifold(
 
 
 def on_sheets(
-    places: NDArray[np.float64], labels: NDArray[Any], n_features: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
+    places: Float64Array, labels: AnyArray, n_features: int, rng: np.random.Generator
+) -> Float64Array:
     """Map places on sheets into space, the sheet of each class around the origin."""
     n_dims = places.shape[1]
-    X: NDArray[np.float64] = np.sqrt(1 - _OWN) * Smooth.drawn(n_dims, n_features, rng)(places)
+    X: Float64Array = np.sqrt(1 - _OWN) * Smooth.drawn(n_dims, n_features, rng)(places)
     for label in range(int(labels.max()) + 1):
         own = Smooth.drawn(n_dims, n_features, rng)
         X[labels == label] += np.sqrt(_OWN) * own(places[labels == label])
@@ -100,9 +100,9 @@ def on_sheets(
 class Smooth(NamedTuple):
     """Smooth random functions of a place, one a feature: sums of waves of random frequencies."""
 
-    frequencies: NDArray[np.float64]
-    phases: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    frequencies: Float64Array
+    phases: Float64Array
+    weights: Float64Array
 
     @classmethod
     def drawn(cls, n_dims: int, n_features: int, rng: np.random.Generator) -> Smooth:
@@ -113,7 +113,7 @@ class Smooth(NamedTuple):
             rng.standard_normal((_N_WAVES, n_features)) * np.sqrt(2 / _N_WAVES),
         )
 
-    def __call__(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
+    def __call__(self, places: Float64Array) -> Float64Array:
         """Return the values at places, (n, n_features)."""
         out = np.empty((len(places), self.weights.shape[1]))
         for start in range(0, len(places), _ROWS):

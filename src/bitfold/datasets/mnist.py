@@ -8,15 +8,12 @@ import zlib
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bitfold._types import ProgressCallback, UInt8Array
 from bitfold.datasets._base import Dataset, split
 from bitfold.io.data_files import located
 from bitfold.io.download import Remote
 from bitfold.io.formats.errors import DamagedData, read_as
-from bitfold.io.progress import Progress
-
-Bytes = NDArray[np.uint8]
 
 _PLACE = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 _SHA256 = {
@@ -34,7 +31,7 @@ def mnist(
     seed: int = 0,
     *,
     download: bool = True,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Dataset:
     """70,000 handwritten digits of 28 × 28 pixels, pooled and split as in the paper (Sec. 4).
 
@@ -57,14 +54,16 @@ def mnist(
     return split(images.reshape(len(images), -1), labels, n_queries, seed, "MNIST")
 
 
-def album(*, download: bool = True, progress: Progress | None = None) -> tuple[Bytes, Bytes]:
+def album(
+    *, download: bool = True, progress: ProgressCallback | None = None
+) -> tuple[UInt8Array, UInt8Array]:
     """Return all pictures (70000, 28, 28) and labels, training part first."""
     paths = [located("mnist", file, download=download, progress=progress) for file in FILES]
     train, test, train_labels, test_labels = map(read_idx, paths)
     return np.concatenate([train, test]), np.concatenate([train_labels, test_labels])
 
 
-def read_idx(path: Path) -> Bytes:
+def read_idx(path: Path) -> UInt8Array:
     """Read a gzipped idx file of bytes: a magic number, the sizes, the values."""
     with read_as("an idx file of bytes, gzipped", path, OSError, EOFError, zlib.error):
         content = gzip.decompress(path.read_bytes())

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
-
-from numpy.typing import NDArray
 
 from bitfold import _validation
+from bitfold._types import AnyArray, ProgressCallback
 from bitfold.datasets import _tar
 from bitfold.datasets._base import Dataset
 from bitfold.io import cache
 from bitfold.io.data_files import downloaded, existing
 from bitfold.io.download import Remote
-from bitfold.io.progress import Progress
 from bitfold.io.vectors import read_vectors
 
 _PLACE = "ftp://ftp.irisa.fr/local/texmex/corpus/"
@@ -21,7 +18,7 @@ _PARTS = ("base.fvecs", "query.fvecs", "groundtruth.ivecs")
 
 
 def sift1m(
-    n_queries: int | None = None, *, download: bool = True, progress: Progress | None = None
+    n_queries: int | None = None, *, download: bool = True, progress: ProgressCallback | None = None
 ) -> Dataset:
     """A million SIFT descriptors of 128 dimensions, and 10,000 queries (Sec. 4 of the paper).
 
@@ -47,7 +44,7 @@ def sift1m(
 
 
 def gist1m(
-    n_queries: int | None = None, *, download: bool = True, progress: Progress | None = None
+    n_queries: int | None = None, *, download: bool = True, progress: ProgressCallback | None = None
 ) -> Dataset:
     """A million color GIST descriptors of 960 dimensions, and 1,000 queries (Sec. 4).
 
@@ -72,7 +69,7 @@ def gist1m(
 
 
 def _load(
-    stem: str, name: str, n_queries: int | None, download: bool, progress: Progress | None
+    stem: str, name: str, n_queries: int | None, download: bool, progress: ProgressCallback | None
 ) -> Dataset:
     names = [f"{stem}_{part}" for part in _PARTS]
     folder = _unpacked(stem, names, download, progress)
@@ -81,14 +78,16 @@ def _load(
     return Dataset(base, queries[first], name=name, neighbors=neighbors[first])
 
 
-def first_queries(queries: NDArray[Any], n_queries: int | None, owner: str) -> slice:
+def first_queries(queries: AnyArray, n_queries: int | None, owner: str) -> slice:
     """Return the slice of so many queries, all for None."""
     if n_queries is None:
         return slice(len(queries))
     return slice(_validation.integer(n_queries, "n_queries", owner, low=1, high=len(queries)))
 
 
-def _unpacked(stem: str, names: list[str], download: bool, progress: Progress | None) -> Path:
+def _unpacked(
+    stem: str, names: list[str], download: bool, progress: ProgressCallback | None
+) -> Path:
     """Return the folder with the unpacked files."""
     found = existing([stem, f"{stem}1m", ""], [names[0]])
     if found:

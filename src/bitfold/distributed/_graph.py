@@ -15,9 +15,7 @@ from dask.base import tokenize
 from dask.delayed import Delayed, delayed
 
 import distributed
-
-OnStep = Callable[[int, int], None]
-"""Told (done, total)."""
+from bitfold._types import StepCallback
 
 _FAN_IN = 8
 """Results that are combined by one task."""
@@ -57,7 +55,7 @@ def in_order(tasks: Sequence[Delayed]) -> Iterator[Any]:
 
 
 def reduce(
-    leaves: Sequence[Delayed], combine: Callable[..., Any], on_step: OnStep | None = None
+    leaves: Sequence[Delayed], combine: Callable[..., Any], on_step: StepCallback | None = None
 ) -> Any:
     """Combine the results of tasks on the workers; ``combine`` is given some in their order.
 

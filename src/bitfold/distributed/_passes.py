@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold._kernels.clusters import add_rows
+from bitfold._types import Float32Array, Float64Array, Int32Array
 from bitfold.distributed._rows import Frame
 from bitfold.induction import BaseSet
 from bitfold.io.rows import block_length
-
-FloatArray = NDArray[np.float32]
-RealArray = NDArray[np.float64]
 
 _SPARE = 64
 """Worst served rows at hand for centers that lost all theirs."""
@@ -22,27 +19,27 @@ _SPARE = 64
 class Picked(NamedTuple):
     """Some rows with the smallest keys, keys rising."""
 
-    keys: RealArray
-    rows: FloatArray
+    keys: Float64Array
+    rows: Float32Array
 
 
 class Served(NamedTuple):
     """How a block's rows are served by the candidates so far, and which of them come next."""
 
-    sq_distances: FloatArray
-    nearest: NDArray[np.int32]
+    sq_distances: Float32Array
+    nearest: Int32Array
     drawn: Picked
 
 
 class Sums(NamedTuple):
     """What a pass learns: each center's rows, summed and counted, and the worst served rows."""
 
-    totals: RealArray
-    counts: RealArray
+    totals: Float64Array
+    counts: Float64Array
     worst: Picked
 
 
-def uniforms(seed: int, first_row: int, count: int) -> RealArray:
+def uniforms(seed: int, first_row: int, count: int) -> Float64Array:
     """Return random numbers that belong to rows, whatever block a row comes in."""
     stream = np.random.PCG64(seed)
     stream.advance(first_row)
@@ -75,7 +72,7 @@ def serve(
     return Served(sq_distances, nearest, _pick_smallest(block, frame, keys, size))
 
 
-def race(sq_distances: FloatArray, seed: int, first_row: int) -> RealArray:
+def race(sq_distances: Float32Array, seed: int, first_row: int) -> Float64Array:
     """Return when each row's exponential clock rings, at the rate of its squared distance.
 
     The first to ring are a draw in proportion to the squared distances; of all rows they are among
@@ -84,11 +81,11 @@ def race(sq_distances: FloatArray, seed: int, first_row: int) -> RealArray:
     """
     rates = np.where(np.isinf(sq_distances), 1, sq_distances.astype(np.float64))
     with np.errstate(divide="ignore", invalid="ignore"):
-        times: RealArray = -np.log1p(-uniforms(seed, first_row, len(rates))) / rates
+        times: Float64Array = -np.log1p(-uniforms(seed, first_row, len(rates))) / rates
     return times
 
 
-def count_served(served: Served, n_points: int) -> RealArray:
+def count_served(served: Served, n_points: int) -> Float64Array:
     """Count the rows nearest to each candidate."""
     return np.bincount(served.nearest, minlength=n_points).astype(np.float64)
 
@@ -114,13 +111,13 @@ def add_sums(*parts: Sums) -> Sums:
     return Sums(totals, counts, smallest(_SPARE, *(part.worst for part in parts)))
 
 
-def add(*parts: RealArray) -> RealArray:
+def add(*parts: Float64Array) -> Float64Array:
     """Add up arrays."""
-    total: RealArray = np.sum(parts, axis=0)
+    total: Float64Array = np.sum(parts, axis=0)
     return total
 
 
-def _pick_smallest(block: Any, frame: Frame, keys: RealArray, size: int) -> Picked:
+def _pick_smallest(block: Any, frame: Frame, keys: Float64Array, size: int) -> Picked:
     """Return the rows of a block with the smallest keys; infinite ones are none."""
     size = min(size, len(keys))
     limit = np.partition(keys, size - 1)[size - 1]

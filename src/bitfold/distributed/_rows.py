@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from bitfold import _validation
 from bitfold._threads import scratch, serial_blas
-from bitfold.distributed._graph import OnStep, call, in_order, sent
+from bitfold._types import AnyArray, Float32Array, Float64Array, StepCallback
+from bitfold.distributed._graph import call, in_order, sent
 from bitfold.distributed._vectors import blocks, starts
 from bitfold.io.rows import Rows, block_length
 
-FloatArray = NDArray[np.float32]
 R = TypeVar("R")
 
 _HELD = 3
@@ -43,12 +43,12 @@ class RemoteMatrix:
     def __len__(self) -> int:
         return int(self.shape[0])
 
-    def __getitem__(self, rows: slice | NDArray[np.integer[Any]]) -> NDArray[Any]:
+    def __getitem__(self, rows: slice | NDArray[np.integer[Any]]) -> AnyArray:
         if isinstance(rows, slice):
             return self._run(*rows.indices(len(self))[:2])
         return self._chosen(np.asarray(rows))
 
-    def _run(self, start: int, stop: int) -> NDArray[Any]:
+    def _run(self, start: int, stop: int) -> AnyArray:
         """Fetch the rows [start, stop)."""
         if start >= stop:
             return np.empty((0, self.shape[1]), self.dtype)
@@ -60,7 +60,7 @@ class RemoteMatrix:
         ]
         return np.concatenate(dask.compute(*pieces))
 
-    def _chosen(self, rows: NDArray[np.integer[Any]]) -> NDArray[Any]:
+    def _chosen(self, rows: NDArray[np.integer[Any]]) -> AnyArray:
         """Fetch rows by number, in their order, with one task for each block that has any."""
         order = np.argsort(rows, kind="stable")
         ends = np.searchsorted(rows[order], self._edges)
@@ -92,12 +92,12 @@ class RemoteMatrix:
 class Frame:
     """How a block of raw rows is read on a worker."""
 
-    center: FloatArray
+    center: Float32Array
     owner: str
 
     def blocks(
         self, block: Any, first_row: int, step: int, *, skip: int = 0, stride: int = 1
-    ) -> Iterator[tuple[int, FloatArray]]:
+    ) -> Iterator[tuple[int, Float32Array]]:
         """Yield (number of the first row, centered rows), ``step`` rows at a time.
 
         The first ``skip`` such blocks are left out, and then of ``stride`` all but the first. The
@@ -111,16 +111,14 @@ class Frame:
                 values = rows.block(start, stop, scratch("rows", (stop - start, rows.n_features)))
             yield first_row + start, values
 
-    def take(self, block: Any, rows: NDArray[np.integer[Any]]) -> FloatArray:
+    def take(self, block: Any, rows: NDArray[np.integer[Any]]) -> Float32Array:
         """Return chosen rows of a block, centered."""
         picked = pick(block, rows)
         return Rows(picked, self.center, self.owner).block(0, len(picked))
 
 
 @contextmanager
-def naming_rows(
-    matrix: NDArray[Any], owner: str, first_row: int, name: str = "X"
-) -> Iterator[None]:
+def naming_rows(matrix: AnyArray, owner: str, first_row: int, name: str = "X") -> Iterator[None]:
     """Name a row that is not finite by its number in the whole, not in the block."""
     try:
         yield
@@ -138,10 +136,10 @@ class DaskRows(Rows):
     tells ``on_rows`` how many rows are done.
     """
 
-    on_rows: OnStep | None = None
+    on_rows: StepCallback | None = None
 
     @classmethod
-    def of(cls, array: da.Array, owner: str, on_rows: OnStep | None = None) -> DaskRows:
+    def of(cls, array: da.Array, owner: str, on_rows: StepCallback | None = None) -> DaskRows:
         """Center on the mean, found in one pass that also proves every distance finite."""
         matrix: Any = RemoteMatrix(array)
         rows = cls(matrix, np.zeros(array.shape[1], np.float32), owner, on_rows)
@@ -165,7 +163,7 @@ class DaskRows(Rows):
 
     def map(
         self,
-        work: Callable[[FloatArray, int], R],
+        work: Callable[[Float32Array, int], R],
         step: int,
         *,
         stride: int = 1,
@@ -193,7 +191,7 @@ class DaskRows(Rows):
             if self.on_rows:
                 self.on_rows(min(results[-1][0] + step * stride, len(self)), len(self))
 
-    def take(self, indices: NDArray[np.integer[Any]]) -> FloatArray:
+    def take(self, indices: NDArray[np.integer[Any]]) -> Float32Array:
         """Return chosen rows."""
         fetched = self.matrix[indices]
         return Rows(fetched, self.center, self.owner).block(0, len(fetched))
@@ -210,7 +208,7 @@ def _map(
     block: Any,
     first_row: int,
     frame: Frame,
-    work: Callable[[FloatArray, int], R],
+    work: Callable[[Float32Array, int], R],
     step: int,
     skip: int,
     stride: int,
@@ -223,17 +221,17 @@ def _map(
         ]
 
 
-def _measured_sum(values: FloatArray, start: int, owner: str) -> NDArray[np.float64]:
+def _measured_sum(values: Float32Array, start: int, owner: str) -> Float64Array:
     _validation.measurable(values, owner, first_row=start)
-    total: NDArray[np.float64] = values.sum(axis=0, dtype=np.float64)
+    total: Float64Array = values.sum(axis=0, dtype=np.float64)
     return total
 
 
-def _cut(block: Any, start: int, stop: int) -> NDArray[Any]:
+def _cut(block: Any, start: int, stop: int) -> AnyArray:
     return np.ascontiguousarray(np.asarray(block)[max(start, 0) : stop])
 
 
-def pick(block: Any, rows: NDArray[np.integer[Any]]) -> NDArray[Any]:
+def pick(block: Any, rows: NDArray[np.integer[Any]]) -> AnyArray:
     """Return rows of a block by number."""
-    picked: NDArray[Any] = np.asarray(block)[rows]
+    picked: AnyArray = np.asarray(block)[rows]
     return picked

@@ -7,9 +7,9 @@ from typing import Any
 import dask
 import dask.array as da
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold import _validation
+from bitfold._types import AnyArray
 from bitfold.distributed._graph import call
 
 
@@ -103,7 +103,7 @@ def _first(part: Any, name: str, owner: str) -> tuple[int, str] | None:
     return value.size, "f4" if np.can_cast(value.dtype, np.float32) else "f8"
 
 
-def _stack(part: Any, number: int, width: int, dtype: str, name: str, owner: str) -> NDArray[Any]:
+def _stack(part: Any, number: int, width: int, dtype: str, name: str, owner: str) -> AnyArray:
     """Stack the vectors of one partition."""
     out = np.empty((len(part), width), dtype)
     for row, value in enumerate(part):
@@ -123,7 +123,7 @@ def _stack(part: Any, number: int, width: int, dtype: str, name: str, owner: str
     return out
 
 
-def _vector(value: Any) -> NDArray[Any]:
+def _vector(value: Any) -> AnyArray:
     try:
         return np.asarray(value)
     except ValueError:  # lists of different lengths in a list

@@ -8,24 +8,22 @@ from typing import Any, TypeVar
 
 import dask.array as da
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from bitfold import _validation
+from bitfold._types import ProgressCallback, UInt8Array
 from bitfold.codes import Codes
 from bitfold.distributed._graph import call, in_order, reduce, sent, shared
 from bitfold.distributed._rows import DaskRows, naming_rows
 from bitfold.distributed._vectors import blocks, known, starts, vectors
 from bitfold.hashers import Hasher
-from bitfold.hashers.base.hasher import Progress
 from bitfold.search import HammingIndex, Hits
 from bitfold.search.ranking import Nearest, merge
 
-ByteArray = NDArray[np.uint8]
 H = TypeVar("H", bound=Hasher)
 
 
-def fit(hasher: H, X: Any, y: Any = None, *, progress: Progress | None = None) -> H:
+def fit(hasher: H, X: Any, y: Any = None, *, progress: ProgressCallback | None = None) -> H:
     """Learn the codes from vectors on a cluster; return the hasher, fitted.
 
     Every hasher learns what it would from the same rows in memory, bit for bit on processors of
@@ -105,7 +103,7 @@ def encode(hasher: Hasher, X: Any) -> da.Array:
     )
 
 
-def collect(codes: da.Array, n_bits: int, *, progress: Progress | None = None) -> Codes:
+def collect(codes: da.Array, n_bits: int, *, progress: ProgressCallback | None = None) -> Codes:
     """Compute lazy codes and fetch them, block by block.
 
     Parameters
@@ -129,7 +127,7 @@ def collect(codes: da.Array, n_bits: int, *, progress: Progress | None = None) -
 
 
 def search(
-    codes: da.Array, queries: Codes, k: int = 10, *, progress: Progress | None = None
+    codes: da.Array, queries: Codes, k: int = 10, *, progress: ProgressCallback | None = None
 ) -> Hits:
     """Find the k nearest codes of each query, exactly as :class:`bitfold.HammingIndex` would.
 
@@ -189,7 +187,7 @@ def _demand_codes(codes: Any, n_bits: int, owner: str) -> None:
         _validation.refuse("codes", owner, f"uint8 of shape (n, {width})", came)
 
 
-def _packed(block: Any, hasher: Hasher, block_info: Any = None) -> ByteArray:
+def _packed(block: Any, hasher: Hasher, block_info: Any = None) -> UInt8Array:
     """Encode one block."""
     matrix = np.asarray(block)
     if not len(matrix):

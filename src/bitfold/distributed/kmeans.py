@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 import dask
 import numpy as np
 from dask.delayed import Delayed
-from numpy.typing import NDArray
 from sklearn.cluster import kmeans_plusplus
 
 from bitfold import _validation
 from bitfold._kernels.clusters import add_rows
+from bitfold._types import Float32Array, Float64Array, Int32Array, StepCallback
 from bitfold.base_set import KMeansBase
-from bitfold.distributed._graph import OnStep, call, reduce, sent
+from bitfold.distributed._graph import call, reduce, sent
 from bitfold.distributed._passes import (
     Picked,
     Sums,
@@ -38,9 +38,6 @@ from bitfold.distributed._rows import DaskRows, pick
 from bitfold.distributed._vectors import blocks, starts
 from bitfold.induction import BaseSet
 from bitfold.io.rows import Rows, block_length
-
-FloatArray = NDArray[np.float32]
-RealArray = NDArray[np.float64]
 
 _ROUNDS = 5
 """Rounds of seeding, each of m/2 rows: 2.5 m candidates in all."""
@@ -66,8 +63,8 @@ _FEW = 64
 class Weighted(NamedTuple):
     """Candidates for centers, and how many rows are nearest to each."""
 
-    points: FloatArray
-    weights: RealArray
+    points: Float32Array
+    weights: Float64Array
 
 
 @dataclass(frozen=True)
@@ -112,8 +109,8 @@ class DaskKMeansBase(KMeansBase):
         self.sample = sample
 
     def choose(
-        self, X: Rows | Any, *, rng: _validation.Seed = None, on_step: OnStep | None = None
-    ) -> FloatArray:
+        self, X: Rows | Any, *, rng: _validation.Seed = None, on_step: StepCallback | None = None
+    ) -> Float32Array:
         """Choose m base points, one a row.
 
         Parameters
@@ -174,7 +171,9 @@ class _Cluster:
         ]
         return _Cluster(drawn, self.frame, self.n_features)
 
-    def kmeans(self, m: int, n_iter: int, rng: np.random.Generator, on_step: OnStep) -> FloatArray:
+    def kmeans(
+        self, m: int, n_iter: int, rng: np.random.Generator, on_step: StepCallback
+    ) -> Float32Array:
         """Return m centers, or the distinct rows if there are no more."""
         before = _ROUNDS + 1
         total = before + _EARLY_STEPS + n_iter + 1
@@ -217,7 +216,7 @@ class _Cluster:
     def _round(
         self,
         served: Sequence[Delayed | None],
-        fresh: FloatArray,
+        fresh: Float32Array,
         n_points: int,
         rng: np.random.Generator,
         size: int,
@@ -233,7 +232,7 @@ class _Cluster:
         drawn = [call(attrgetter("drawn"), state) for state in now]
         return now, reduce(drawn, partial(smallest, size))
 
-    def sums(self, centers: FloatArray) -> Sums:
+    def sums(self, centers: Float32Array) -> Sums:
         """Assign every row to its nearest center: one pass."""
         base = sent(BaseSet(centers, 1), "centers")
         found: Sums = reduce(
@@ -243,11 +242,11 @@ class _Cluster:
         return found
 
 
-def reduced(seeds: Weighted, m: int, rng: np.random.Generator) -> FloatArray:
+def reduced(seeds: Weighted, m: int, rng: np.random.Generator) -> Float32Array:
     """Reduce weighted candidates to m centers, by k-means++ and a few Lloyd iterations."""
     points, weights = seeds
     seed = int(rng.integers(2**31))
-    centers: FloatArray
+    centers: Float32Array
     # One trial a step, as first published: more cost minutes for thousands of points, and the
     # iterations that follow leave no difference.
     centers, _ = kmeans_plusplus(
@@ -261,12 +260,12 @@ def reduced(seeds: Weighted, m: int, rng: np.random.Generator) -> FloatArray:
     return centers
 
 
-def moved(centers: FloatArray, found: Sums) -> FloatArray:
+def moved(centers: Float32Array, found: Sums) -> Float32Array:
     """Move every center to the mean of its rows."""
     return filled(_means(found.totals, found.counts, centers), found)
 
 
-def filled(centers: FloatArray, found: Sums) -> FloatArray:
+def filled(centers: Float32Array, found: Sums) -> Float32Array:
     """Move centers without rows to the worst served ones."""
     empty = np.flatnonzero(found.counts == 0)
     if not len(empty):
@@ -278,12 +277,12 @@ def filled(centers: FloatArray, found: Sums) -> FloatArray:
     return centers
 
 
-def _means(totals: RealArray, counts: RealArray, centers: FloatArray) -> FloatArray:
+def _means(totals: Float64Array, counts: Float64Array, centers: Float32Array) -> Float32Array:
     means = totals / np.maximum(counts, _TINY)[:, None]
     return np.where(counts[:, None] > 0, means, centers).astype(np.float32)
 
 
-def _nearest(points: FloatArray, base: BaseSet) -> NDArray[np.int32]:
+def _nearest(points: Float32Array, base: BaseSet) -> Int32Array:
     step = block_length(max(base.points.shape))
     return np.concatenate(
         [base.neighbors(points[i : i + step]).indices[:, 0] for i in range(0, len(points), step)]

@@ -13,19 +13,17 @@ from operator import matmul
 
 import faiss
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
+from bitfold._types import Float32Array, Float64Array, Int64Array
 from bitfold.embedding.base import Neighbors
-
-FloatArray = NDArray[np.float32]
 
 _PAIRS_AT_ONCE = 4 << 20
 """Pairs of base points that wait to be counted."""
 
 
 def perplexity_affinities(
-    base: FloatArray, perplexity: float, n_neighbors: int | None = None
+    base: Float32Array, perplexity: float, n_neighbors: int | None = None
 ) -> csr_array:
     """p_ij of Eq. (11): symmetrized conditional probabilities of Gaussian neighbors, sum 1.
 
@@ -93,7 +91,7 @@ def _shared_points(blocks: Iterable[Neighbors], m: int) -> csr_array:
     """Count the points between each two base points, relative to what the two have."""
     sizes = np.ones(m)  # one more than it has, so that nothing is divided by zero
     pairs, times = np.empty(0, np.int64), np.empty(0, np.int64)
-    waiting: list[NDArray[np.int64]] = []
+    waiting: list[Int64Array] = []
     for block in blocks:
         nearest = block.indices[:, :1].astype(np.int64)
         sizes += np.bincount(nearest[:, 0], minlength=m)
@@ -108,8 +106,8 @@ def _shared_points(blocks: Iterable[Neighbors], m: int) -> csr_array:
 
 
 def _tallied(
-    pairs: NDArray[np.int64], times: NDArray[np.int64], waiting: list[NDArray[np.int64]]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    pairs: Int64Array, times: Int64Array, waiting: list[Int64Array]
+) -> tuple[Int64Array, Int64Array]:
     """Add pairs that wait to be counted to those that were."""
     if not waiting:
         return pairs, times
@@ -136,7 +134,7 @@ def _strongest(links: coo_array, n_neighbors: int, power: float) -> csr_array:
     return coo_array(values, shape=links.shape).tocsr()
 
 
-def _neighbors(base: FloatArray, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _neighbors(base: Float32Array, k: int) -> tuple[Float64Array, Int64Array]:
     """Squared distances and indices of the k nearest others of each base point."""
     m = len(base)
     k = min(k, m - 1)
@@ -151,7 +149,7 @@ def _neighbors(base: FloatArray, k: int) -> tuple[NDArray[np.float64], NDArray[n
     return distances[~own].reshape(m, k).astype(np.float64), indices[~own].reshape(m, k)
 
 
-def _match_perplexity(sq_distances: NDArray[np.float64], perplexity: float) -> NDArray[np.float64]:
+def _match_perplexity(sq_distances: Float64Array, perplexity: float) -> Float64Array:
     """Rows exp(-β_i d²), normalized, with β_i bisected for the wanted entropy."""
     k = sq_distances.shape[1]
     if perplexity >= k:
@@ -174,7 +172,7 @@ def _match_perplexity(sq_distances: NDArray[np.float64], perplexity: float) -> N
     return p
 
 
-def _normalized(shifted: NDArray[np.float64], beta: NDArray[np.float64]) -> NDArray[np.float64]:
+def _normalized(shifted: Float64Array, beta: Float64Array) -> Float64Array:
     p = np.exp(-beta * shifted)
-    normalized: NDArray[np.float64] = p / p.sum(axis=1, keepdims=True)
+    normalized: Float64Array = p / p.sum(axis=1, keepdims=True)
     return normalized

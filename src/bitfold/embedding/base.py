@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from bitfold import _validation
-
-FloatArray = NDArray[np.float32]
-OnStep = Callable[[int, int], None]
-"""Told (done, total) as the work goes on."""
+from bitfold._types import AnyArray, Float32Array, FloatingArray, Int32Array, StepCallback
 
 
 class Neighbors(NamedTuple):
     """For a block of training points: their nearest base points, nearest first."""
 
-    indices: NDArray[np.int32]
-    sq_distances: NDArray[np.floating[Any]]
+    indices: Int32Array
+    sq_distances: FloatingArray
 
 
 class DataGraph(Protocol):
@@ -50,7 +46,7 @@ class Given(NamedTuple):
 
     rng: np.random.Generator
     data: DataGraph | None
-    on_step: OnStep | None
+    on_step: StepCallback | None
 
 
 class Limit(NamedTuple):
@@ -73,8 +69,8 @@ class Embedding(BaseEstimator, ABC):
         *,
         rng: _validation.Seed = None,
         data: DataGraph | None = None,
-        on_step: OnStep | None = None,
-    ) -> FloatArray:
+        on_step: StepCallback | None = None,
+    ) -> Float32Array:
         """Embed the base points.
 
         Parameters
@@ -110,5 +106,5 @@ class Embedding(BaseEstimator, ABC):
         return None
 
     @abstractmethod
-    def _embed(self, base: FloatArray, n_components: int, given: Given) -> NDArray[Any]:
+    def _embed(self, base: Float32Array, n_components: int, given: Given) -> AnyArray:
         """Place checked points; ``embed`` centers what this returns."""

@@ -13,15 +13,13 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from bitfold._kernels import forces
 from bitfold._threads import map_blocks, n_threads, serial_blas
+from bitfold._types import Float32Array, Int32Array, StepCallback
 
-FloatArray = NDArray[np.float32]
-OnStep = Callable[[int, int], None]
-Edges = tuple[NDArray[np.int32], NDArray[np.int32], FloatArray]
+Edges = tuple[Int32Array, Int32Array, Float32Array]
 
 _BLOCK_ROWS = 256
 _PARALLEL_FROM = 1024
@@ -41,11 +39,11 @@ _MOST_RISE = 1.2
 class Push(NamedTuple):
     """Repulsion on all points: its gradient (over 4, and downhill) and its part of the cost."""
 
-    force: FloatArray
+    force: Float32Array
     cost: float
 
 
-def normalized(force: FloatArray, Z: float) -> Push:
+def normalized(force: Float32Array, Z: float) -> Push:
     """Divide a repulsion by its normalizer; its cost is log Z.
 
     Points flung so far apart that nothing is left of Z are no place to be.
@@ -65,7 +63,7 @@ class Objective:
     is how far, as a share, an estimated cost may be off.
     """
 
-    repulsion: Callable[[FloatArray], Push]
+    repulsion: Callable[[Float32Array], Push]
     student: bool
     constant: float = 0.0
     doubt: float = 0.0
@@ -82,7 +80,7 @@ class Schedule:
     n_iter: int = 500
     learning_rate: float | None = None
     tolerance: float = 1e-4
-    on_step: OnStep | None = None
+    on_step: StepCallback | None = None
 
 
 def in_two(schedule: Schedule, share: float) -> tuple[Schedule, Schedule]:
@@ -107,12 +105,12 @@ def in_two(schedule: Schedule, share: float) -> tuple[Schedule, Schedule]:
 class Descent(NamedTuple):
     """An embedding, its cost, and the iterations that led there."""
 
-    Y: FloatArray
+    Y: Float32Array
     cost: float
     n_iter: int
 
 
-def descend(P: csr_array, objective: Objective, Y: FloatArray, schedule: Schedule) -> Descent:
+def descend(P: csr_array, objective: Objective, Y: Float32Array, schedule: Schedule) -> Descent:
     """Minimize attraction along P plus repulsion, from Y, by descent with momentum and gains.
 
     Unlike in the plane, points pass each other freely in 16 and more dimensions; neither early
@@ -148,7 +146,7 @@ def descend(P: csr_array, objective: Objective, Y: FloatArray, schedule: Schedul
 
 
 def _gradient(
-    Y: FloatArray, edges: Edges, objective: Objective, out: FloatArray, with_cost: bool = True
+    Y: Float32Array, edges: Edges, objective: Objective, out: Float32Array, with_cost: bool = True
 ) -> float:
     """Write the gradient into ``out``; return the cost, if it is wanted."""
 
@@ -163,7 +161,7 @@ def _gradient(
     return float(pull + push.cost + objective.constant)
 
 
-def random_start(m: int, n_components: int, rng: np.random.Generator) -> FloatArray:
+def random_start(m: int, n_components: int, rng: np.random.Generator) -> Float32Array:
     """All points near the origin, as in the t-SNE paper."""
     return (1e-4 * rng.standard_normal((m, n_components))).astype(np.float32)
 
@@ -177,14 +175,14 @@ def negative_entropy(P: csr_array) -> float:
 class Products:
     """Inner products of all points, row block by row block."""
 
-    def __init__(self, Y: FloatArray) -> None:
+    def __init__(self, Y: Float32Array) -> None:
         self.Y = Y
         self.sq_norms = np.einsum("ij,ij->i", Y, Y)
         self._transposed = np.ascontiguousarray(Y.T)
 
-    def of(self, rows: slice) -> FloatArray:
+    def of(self, rows: slice) -> Float32Array:
         """Y_rows Yᵀ."""
-        products: FloatArray = self.Y[rows] @ self._transposed
+        products: Float32Array = self.Y[rows] @ self._transposed
         return products
 
 
@@ -206,8 +204,10 @@ def _quiet() -> np.errstate:
     return np.errstate(over="ignore", invalid="ignore")
 
 
-def push_apart(Y: FloatArray, rows: slice, weights: FloatArray, sums: FloatArray) -> FloatArray:
+def push_apart(
+    Y: Float32Array, rows: slice, weights: Float32Array, sums: Float32Array
+) -> Float32Array:
     """Σ_j weights_ij (y_i - y_j) for a row block; ``sums`` are the rows' sums of the weights."""
-    force: FloatArray = sums[:, None] * Y[rows]
+    force: Float32Array = sums[:, None] * Y[rows]
     force -= weights @ Y
     return force

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold import _validation
 from bitfold._linalg import graph, spectral
-from bitfold.embedding.base import Embedding, FloatArray, Given, Limit
-
-RealArray = NDArray[np.float64]
+from bitfold._types import Float32Array, Float64Array, FloatingArray
+from bitfold.embedding.base import Embedding, Given, Limit
 
 SIGMA_NEIGHBOR = 5
 """The default bandwidth is the mean distance to this neighbor."""
@@ -21,7 +18,7 @@ FADED = 1e-20
 """Smallest factor of a coordinate against the first: its sign survives in float32."""
 
 
-def diffusion_kernel(distances: RealArray, bandwidth: float, alpha: float) -> RealArray:
+def diffusion_kernel(distances: Float64Array, bandwidth: float, alpha: float) -> Float64Array:
     """Return the Gaussian kernel divided by (q_i q_j)^α, q its row sums: the local density."""
     kernel = graph.gaussian(distances, bandwidth)
     density = kernel.sum(axis=1) ** alpha
@@ -29,12 +26,12 @@ def diffusion_kernel(distances: RealArray, bandwidth: float, alpha: float) -> Re
 
 
 def diffusion_maps(
-    base: NDArray[np.floating[Any]],
+    base: FloatingArray,
     n_components: int,
     bandwidth: float | None = None,
     alpha: float = 1.0,
     n_steps: int = 1,
-) -> RealArray:
+) -> Float64Array:
     """Return the eigenvectors ψ of the Markov matrix times their eigenvalues to the n_steps."""
     sigma = bandwidth or graph.typical_distance(graph.nearest(base, SIGMA_NEIGHBOR))
     kernel = diffusion_kernel(graph.all_distances(base), sigma, alpha)
@@ -44,14 +41,14 @@ def diffusion_maps(
         np.eye(len(root)) - kernel / np.outer(root, root), n_components, root
     )
     psi = vectors / root[:, None] * np.linalg.norm(root)
-    Y: RealArray = psi * _fading(1 - values, n_steps)
+    Y: Float64Array = psi * _fading(1 - values, n_steps)
     return Y
 
 
-def _fading(eigenvalues: RealArray, n_steps: int) -> RealArray:
+def _fading(eigenvalues: Float64Array, n_steps: int) -> Float64Array:
     """Return (λ/λ_1)^t, where a common factor λ_1^t moves no sign and no rotation."""
     rest = np.clip(eigenvalues, np.finfo(np.float64).tiny, None)
-    factors: RealArray = np.maximum((rest / rest[0]) ** n_steps, FADED)
+    factors: Float64Array = np.maximum((rest / rest[0]) ** n_steps, FADED)
     return factors
 
 
@@ -88,7 +85,7 @@ class DiffusionMaps(Embedding):
         """All eigenvectors but the constant one."""
         return Limit(m - 1, f"m - 1 = {m - 1}")
 
-    def _embed(self, base: FloatArray, n_components: int, given: Given) -> RealArray:
+    def _embed(self, base: Float32Array, n_components: int, given: Given) -> Float64Array:
         owner = type(self).__name__
         n_steps = _validation.integer(self.n_steps, "n_steps", owner, low=1)
         if not (isinstance(self.alpha, numbers.Real) and 0 <= self.alpha <= 1):

@@ -5,18 +5,16 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from bitfold import _validation
+from bitfold._types import Float32Array, Int32Array, Int64Array
 from bitfold.embedding import descent, sampled_repulsion
 from bitfold.embedding.sne import neg_sq_distances
 from bitfold.embedding.stochastic import Minimize, Stochastic
 
-FloatArray = NDArray[np.float32]
 
-
-def elastic_repulsion(Y: FloatArray, strength: float) -> descent.Push:
+def elastic_repulsion(Y: Float32Array, strength: float) -> descent.Push:
     """λ Σ_j exp(-d²) (y_i - y_j), as a mean over the pairs; its cost is λ times that mean."""
     products = descent.Products(Y)
     force = np.empty_like(Y)
@@ -35,7 +33,7 @@ def elastic_repulsion(Y: FloatArray, strength: float) -> descent.Push:
 
 
 def elastic_estimate(
-    Y: FloatArray, near: NDArray[np.int32], sample: NDArray[np.int64], strength: float
+    Y: Float32Array, near: Int32Array, sample: Int64Array, strength: float
 ) -> descent.Push:
     """As ``elastic_repulsion``, by the listed pairs and, for all others, by ``sample``."""
     pairs = sampled_repulsion.Gaussian(Y, near, sample)

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import shortest_path
 from sklearn.preprocessing import KernelCenterer
 
 from bitfold import _validation
 from bitfold._linalg import graph, spectral
-from bitfold.embedding.base import Embedding, FloatArray, Given, Limit
-
-RealArray = NDArray[np.float64]
+from bitfold._types import Float32Array, Float64Array, FloatingArray
+from bitfold.embedding.base import Embedding, Given, Limit
 
 ROUNDING = 1e-10
 """Eigenvalues below this part of the largest are rounding, not dimensions."""
 
 
-def scalar_products(base: NDArray[np.floating[Any]], n_neighbors: int) -> RealArray:
+def scalar_products(base: FloatingArray, n_neighbors: int) -> Float64Array:
     """Return the centered scalar products that belong to the distances along the graph."""
     geodesics = shortest_path(graph.neighbor_graph(base, n_neighbors), directed=False)
-    products: RealArray = KernelCenterer().fit_transform(-0.5 * np.square(geodesics))
+    products: Float64Array = KernelCenterer().fit_transform(-0.5 * np.square(geodesics))
     return (products + products.T) / 2
 
 
-def isomap(base: NDArray[np.floating[Any]], n_components: int, n_neighbors: int) -> RealArray:
+def isomap(base: FloatingArray, n_components: int, n_neighbors: int) -> Float64Array:
     """Place the base points so that straight distances are those along the graph."""
     values, vectors = spectral.largest(scalar_products(base, n_neighbors), n_components)
     real = int((values > max(ROUNDING * values[0], 0)).sum())
@@ -60,6 +56,6 @@ class Isomap(Embedding):
         """All eigenvectors but the constant one."""
         return Limit(m - 1, f"m - 1 = {m - 1}")
 
-    def _embed(self, base: FloatArray, n_components: int, given: Given) -> RealArray:
+    def _embed(self, base: Float32Array, n_components: int, given: Given) -> Float64Array:
         n_neighbors = _validation.integer(self.n_neighbors, "n_neighbors", "Isomap", low=1)
         return isomap(base, n_components, n_neighbors)

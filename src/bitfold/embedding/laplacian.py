@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
 from bitfold import _validation
 from bitfold._linalg import graph, spectral
-from bitfold.embedding.base import Embedding, FloatArray, Given, Limit
+from bitfold._types import Float32Array, Float64Array, FloatingArray
+from bitfold.embedding.base import Embedding, Given, Limit
 
 
 def laplacian_eigenmaps(
-    base: NDArray[np.floating[Any]],
+    base: FloatingArray,
     n_components: int,
     n_neighbors: int,
     bandwidth: float | None = None,
-) -> NDArray[np.float64]:
+) -> Float64Array:
     """Return the eigenvectors of L = D - W with the smallest eigenvalues but the trivial one."""
     W = graph.gaussian_graph(base, n_neighbors, bandwidth)
     return spectral.smoothest(graph.laplacian(W), n_components)
@@ -60,7 +56,7 @@ class LaplacianEigenmaps(Embedding):
         """All eigenvectors but the constant one."""
         return Limit(m - 1, f"m - 1 = {m - 1}")
 
-    def _embed(self, base: FloatArray, n_components: int, given: Given) -> NDArray[np.float64]:
+    def _embed(self, base: Float32Array, n_components: int, given: Given) -> Float64Array:
         owner = type(self).__name__
         n_neighbors = _validation.integer(self.n_neighbors, "n_neighbors", owner, low=1)
         if self.bandwidth is not None:

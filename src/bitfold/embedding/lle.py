@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from bitfold import _validation
 from bitfold._linalg import graph, spectral
-from bitfold.embedding.base import Embedding, FloatArray, Given, Limit
-
-RealArray = NDArray[np.float64]
+from bitfold._types import Float32Array, Float64Array, FloatingArray, IntpArray
+from bitfold.embedding.base import Embedding, Given, Limit
 
 
 def reconstruction_weights(
-    points: RealArray, neighbors: NDArray[np.intp], regularization: float
-) -> RealArray:
+    points: Float64Array, neighbors: IntpArray, regularization: float
+) -> Float64Array:
     """Return for each point the weights, summing to one, that best rebuild it from neighbors."""
     weights = np.empty(neighbors.shape)
     for i, near in enumerate(neighbors):
@@ -31,11 +27,11 @@ def reconstruction_weights(
 
 
 def locally_linear_embedding(
-    base: NDArray[np.floating[Any]],
+    base: FloatingArray,
     n_components: int,
     n_neighbors: int,
     regularization: float = 1e-3,
-) -> RealArray:
+) -> Float64Array:
     """Return the eigenvectors of (I - W)ᵀ(I - W) with the smallest eigenvalues but the trivial."""
     near = graph.nearest(base, n_neighbors).indices
     weights = reconstruction_weights(graph.centered(base), near, regularization)
@@ -70,7 +66,7 @@ class LLE(Embedding):
         """All eigenvectors but the constant one."""
         return Limit(m - 1, f"m - 1 = {m - 1}")
 
-    def _embed(self, base: FloatArray, n_components: int, given: Given) -> RealArray:
+    def _embed(self, base: Float32Array, n_components: int, given: Given) -> Float64Array:
         owner = type(self).__name__
         n_neighbors = _validation.integer(self.n_neighbors, "n_neighbors", owner, low=1)
         regularization = _validation.positive(self.regularization, "regularization", owner)

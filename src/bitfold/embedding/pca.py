@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from sklearn import decomposition
 
-from bitfold.embedding.base import Embedding, FloatArray, Given, Limit
+from bitfold._types import Float32Array, Float64Array, FloatingArray
+from bitfold.embedding.base import Embedding, Given, Limit
 
-RealArray = NDArray[np.float64]
 
-
-def principal_components(base: NDArray[np.floating[Any]], n_components: int) -> RealArray:
+def principal_components(base: FloatingArray, n_components: int) -> Float64Array:
     """Project the base points onto the directions in which they vary most."""
     model = decomposition.PCA(n_components, svd_solver="full")
     # Points that all coincide have no variance to take a share of.
     with np.errstate(invalid="ignore"):
-        projected: RealArray = model.fit_transform(np.asarray(base, np.float64))
+        projected: Float64Array = model.fit_transform(np.asarray(base, np.float64))
     return projected
 
 
@@ -39,5 +35,5 @@ class PCA(Embedding):
             return Limit(m - 1, f"m - 1 = {m - 1}")
         return Limit(n_features, f"n_features={n_features}")
 
-    def _embed(self, base: FloatArray, n_components: int, given: Given) -> RealArray:
+    def _embed(self, base: Float32Array, n_components: int, given: Given) -> Float64Array:
         return principal_components(base, n_components)

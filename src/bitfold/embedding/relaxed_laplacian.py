@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from bitfold import _validation
 from bitfold._linalg import graph, spectral
-from bitfold.embedding.base import DataGraph, Embedding, FloatArray, Given, Limit, Neighbors
+from bitfold._types import Float32Array, Float64Array, FloatingArray
+from bitfold.embedding.base import DataGraph, Embedding, Given, Limit, Neighbors
 
-RealArray = NDArray[np.float64]
 
-
-def data_laplacian(blocks: Iterable[Neighbors], m: int, bandwidth: float) -> RealArray:
+def data_laplacian(blocks: Iterable[Neighbors], m: int, bandwidth: float) -> Float64Array:
     """Return T = D_BX - W̄_XBᵀ W_XB of Sec. 3.5, m × m, without ever holding W_XB.
 
     With s_i the sum of row i of W_XB and p_i that row of W̄_XB, which sums to one,
@@ -30,11 +27,11 @@ def data_laplacian(blocks: Iterable[Neighbors], m: int, bandwidth: float) -> Rea
         W = graph.sparse_rows(block.indices, shares * sums, m)
         degrees += W.sum(axis=0)
         products = products + W_bar.T @ W
-    T: RealArray = np.diag(degrees) - products.toarray()
+    T: Float64Array = np.diag(degrees) - products.toarray()
     return (T + T.T) / 2
 
 
-def row_weights(block: Neighbors, bandwidth: float) -> tuple[RealArray, RealArray]:
+def row_weights(block: Neighbors, bandwidth: float) -> tuple[Float64Array, Float64Array]:
     """Return the rows of W̄_XB and, as a column, the row sums of W_XB.
 
     Subtracting a row's smallest exponent leaves W̄ as it is and keeps it from 0/0; in W it would
@@ -49,13 +46,13 @@ def row_weights(block: Neighbors, bandwidth: float) -> tuple[RealArray, RealArra
 
 
 def relaxed_laplacian(
-    base: NDArray[np.floating[Any]],
+    base: FloatingArray,
     n_components: int,
     data: DataGraph,
     n_neighbors: int,
     smoothness: float = 2.0,
     bandwidth: float | None = None,
-) -> RealArray:
+) -> Float64Array:
     """Return the eigenvectors of M + λT with the smallest eigenvalues but the trivial one."""
     M = graph.laplacian(graph.gaussian_graph(base, n_neighbors, bandwidth))
     T = data_laplacian(data.blocks(), len(base), data.bandwidth)
@@ -95,7 +92,7 @@ class RelaxedLaplacian(Embedding):
         """All eigenvectors but the constant one."""
         return Limit(m - 1, f"m - 1 = {m - 1}")
 
-    def _embed(self, base: FloatArray, n_components: int, given: Given) -> RealArray:
+    def _embed(self, base: Float32Array, n_components: int, given: Given) -> Float64Array:
         owner = type(self).__name__
         n_neighbors = _validation.integer(self.n_neighbors, "n_neighbors", owner, low=1)
         smoothness = _validation.positive(self.smoothness, "smoothness", owner)

@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold._kernels import nearest as _nearest
+from bitfold._types import Float32Array, Int32Array, Int64Array
 from bitfold.embedding import descent
 
-FloatArray = NDArray[np.float32]
-Estimate = Callable[[FloatArray, NDArray[np.int32], NDArray[np.int64]], descent.Push]
+Estimate = Callable[[Float32Array, Int32Array, Int64Array], descent.Push]
 """A repulsion from all points, the nearest of each, and a sample of all."""
 
 MANY = 4096
@@ -35,7 +34,7 @@ FIRST, OFTEN, RARELY = 20, 5, 50
 
 
 def objective(
-    exact: Callable[[FloatArray], descent.Push],
+    exact: Callable[[Float32Array], descent.Push],
     estimate: Estimate,
     m: int,
     rng: np.random.Generator,
@@ -77,7 +76,7 @@ class NearAndFar:
         self._near = np.empty((m, 0), np.int32)
         self._steps, self._due = 0, FIRST
 
-    def __call__(self, Y: FloatArray) -> descent.Push:
+    def __call__(self, Y: Float32Array) -> descent.Push:
         """Push all points apart."""
         if self._steps == self._due:
             self._near = listed(Y)
@@ -85,7 +84,7 @@ class NearAndFar:
         self._steps += 1
         return self._estimate(Y, self._near, self._draw())
 
-    def _draw(self) -> NDArray[np.int64]:
+    def _draw(self) -> Int64Array:
         """Return the next sample: all points take their turn before any comes again."""
         if self._drawn + SAMPLE > len(self._order):
             self._order = self._rng.permutation(len(self._order))
@@ -94,7 +93,7 @@ class NearAndFar:
         return self._order[self._drawn - SAMPLE : self._drawn]
 
 
-def listed(Y: FloatArray) -> NDArray[np.int32]:
+def listed(Y: Float32Array) -> Int32Array:
     """Return the nearest others of each point."""
     m = len(Y)
     products = descent.Products(Y)
@@ -127,7 +126,7 @@ class Gaussian:
         Those that stand for all.
     """
 
-    def __init__(self, Y: FloatArray, near: NDArray[np.int32], sample: NDArray[np.int64]) -> None:
+    def __init__(self, Y: Float32Array, near: Int32Array, sample: Int64Array) -> None:
         self.Y, self.near, self.sample = Y, near, sample
         self._columns = np.ascontiguousarray(Y[sample])
         self._sq_norms = np.einsum("ij,ij->i", self._columns, self._columns)
@@ -135,7 +134,7 @@ class Gaussian:
         self._place = np.full(len(Y), -1)
         self._place[sample] = np.arange(len(sample))
 
-    def exponents(self, rows: slice) -> tuple[FloatArray, FloatArray]:
+    def exponents(self, rows: slice) -> tuple[Float32Array, Float32Array]:
         """Logarithms of the weights: of the listed pairs, and of the sampled ones' shares."""
         mine, near = self.Y[rows], self.near[rows]
         apart = mine[:, None] - self.Y[near]
@@ -152,9 +151,9 @@ class Gaussian:
         far[i, self._place[known[i, j]]] = -np.inf
         return close, far
 
-    def push_apart(self, rows: slice, close: FloatArray, far: FloatArray) -> FloatArray:
+    def push_apart(self, rows: slice, close: Float32Array, far: Float32Array) -> Float32Array:
         """Σ_j weight_ij (y_i - y_j), listed and sampled."""
-        force: FloatArray = (close.sum(axis=1) + far.sum(axis=1))[:, None] * self.Y[rows]
+        force: Float32Array = (close.sum(axis=1) + far.sum(axis=1))[:, None] * self.Y[rows]
         force -= far @ self._columns
         force -= np.einsum("nk,nkc->nc", close, self.Y[self.near[rows]])
         return force

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from bitfold._kernels import forces
+from bitfold._types import Float32Array, Int32Array, Int64Array
 from bitfold.embedding import descent, sampled_repulsion
 from bitfold.embedding.stochastic import Minimize, Stochastic
 
-FloatArray = NDArray[np.float32]
 
-
-def gaussian_repulsion(Y: FloatArray) -> descent.Push:
+def gaussian_repulsion(Y: Float32Array) -> descent.Push:
     """Σ_j (q_j|i + q_i|j) (y_i - y_j) / 2m; its cost is the mean of log Z_i.
 
     Each point has its own normalizer Z_i = Σ_j exp(-d²), so that they must all be known before
@@ -44,16 +42,14 @@ def gaussian_repulsion(Y: FloatArray) -> descent.Push:
     return descent.Push(force, cost)
 
 
-def neg_sq_distances(products: descent.Products, rows: slice) -> FloatArray:
+def neg_sq_distances(products: descent.Products, rows: slice) -> Float32Array:
     """-|y_i - y_j|² for a row block, -∞ on the diagonal: exponents of the Gaussian weights."""
     exponents = products.of(rows)
     forces.exponents(exponents, products.sq_norms, rows.start)
     return exponents
 
 
-def gaussian_estimate(
-    Y: FloatArray, near: NDArray[np.int32], sample: NDArray[np.int64]
-) -> descent.Push:
+def gaussian_estimate(Y: Float32Array, near: Int32Array, sample: Int64Array) -> descent.Push:
     """As ``gaussian_repulsion``, by the listed pairs and, for all others, by ``sample``."""
     m = len(Y)
     pairs = sampled_repulsion.Gaussian(Y, near, sample)

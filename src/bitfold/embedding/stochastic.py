@@ -7,15 +7,14 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from bitfold import _validation
+from bitfold._types import Float32Array
 from bitfold.embedding import descent
 from bitfold.embedding.affinity import counted_affinities, perplexity_affinities
 from bitfold.embedding.base import DataGraph, Embedding, Given, Neighbors
 
-FloatArray = NDArray[np.float32]
 Minimize = Callable[[csr_array, int, np.random.Generator, descent.Schedule], descent.Descent]
 
 
@@ -55,7 +54,7 @@ class Stochastic(Embedding):
         self.n_iter = n_iter
         self.learning_rate = learning_rate
 
-    def _embed(self, base: FloatArray, n_components: int, given: Given) -> FloatArray:
+    def _embed(self, base: Float32Array, n_components: int, given: Given) -> Float32Array:
         owner = type(self).__name__
         n_iter = _validation.integer(self.n_iter, "n_iter", owner, low=1)
         rate = self.learning_rate
@@ -78,7 +77,7 @@ class Stochastic(Embedding):
         countable = data.k >= 2 and len(data) >= COUNT_FROM * m
         return len(data) / m if countable and self.perplexity is None else None
 
-    def _by_distance(self, base: FloatArray) -> csr_array:
+    def _by_distance(self, base: Float32Array) -> csr_array:
         owner = type(self).__name__
         asked = PERPLEXITY if self.perplexity is None else self.perplexity
         perplexity = _validation.positive(asked, "perplexity", owner)

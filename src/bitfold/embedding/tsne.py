@@ -5,21 +5,19 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from bitfold import _validation
 from bitfold._kernels import forces
+from bitfold._types import Float32Array, Int32Array, Int64Array
 from bitfold.embedding import descent, sampled_repulsion
 from bitfold.embedding.stochastic import COUNT_SURELY, Minimize, Stochastic
-
-FloatArray = NDArray[np.float32]
 
 LATE = 0.2
 """Share of the iterations that exaggerates."""
 
 
-def cauchy_repulsion(Y: FloatArray) -> descent.Push:
+def cauchy_repulsion(Y: Float32Array) -> descent.Push:
     """Σ_j w_ij² (y_i - y_j) / Z with w = 1 / (1 + d²); its cost is log Z."""
     products = descent.Products(Y)
     force = np.empty_like(Y)
@@ -35,9 +33,7 @@ def cauchy_repulsion(Y: FloatArray) -> descent.Push:
     return descent.normalized(force, Z)
 
 
-def cauchy_estimate(
-    Y: FloatArray, near: NDArray[np.int32], sample: NDArray[np.int64]
-) -> descent.Push:
+def cauchy_estimate(Y: Float32Array, near: Int32Array, sample: Int64Array) -> descent.Push:
     """As ``cauchy_repulsion``, by the listed pairs and, for all others, by ``sample``."""
     m, share = len(Y), len(Y) / len(sample)
     columns = np.ascontiguousarray(Y[sample])

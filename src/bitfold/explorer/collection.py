@@ -9,8 +9,8 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bitfold._types import Int32Array, ProgressCallback
 from bitfold.codes import Codes
 from bitfold.explorer.exact_search import Scan
 from bitfold.explorer.image_features import Reading, find_reading
@@ -23,10 +23,6 @@ from bitfold.explorer.statistics import Statistics, describe
 from bitfold.hashers.base.base_set import InductiveHasher
 from bitfold.search import Hits
 
-Ids = NDArray[np.int64]
-Report = Callable[[str, int, int], None]
-"""Told (stage, done, total) as the work goes on."""
-
 _ITEM = re.compile(r"item:(-?[0-9]{1,19})")
 _BASE = re.compile(r"base:([0-9]{1,3}):([0-9]{1,9})")
 
@@ -37,7 +33,7 @@ class Shown(NamedTuple):
     coded: Coded
     plane: Plane
     statistics: Statistics
-    labels_by_bucket: NDArray[np.int32] | None
+    labels_by_bucket: Int32Array | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +149,7 @@ class Collection:
 
 
 def prepare(
-    models: list[Coded], items: Items, n_sample: int, report: Callable[[str], Report]
+    models: list[Coded], items: Items, n_sample: int, report: Callable[[str], ProgressCallback]
 ) -> Collection:
     """Do what takes time before the first page: readings, maps, statistics.
 
@@ -173,7 +169,7 @@ def prepare(
     return Collection(items, shown, _reading(models, items), scan)
 
 
-def _shown(coded: Coded, items: Items, n_sample: int, tell: Report) -> Shown:
+def _shown(coded: Coded, items: Items, n_sample: int, tell: ProgressCallback) -> Shown:
     plane = chart(coded, items, n_sample, 0, partial(tell, "map"))
     tell("statistics", 0, 1)
     labels = None if items.labels is None else items.labels_of(coded.ids_by_bucket)

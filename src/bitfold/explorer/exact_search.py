@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold import _validation
+from bitfold._types import AnyArray, Float64Array
 from bitfold.metrics import closest_neighbors
 from bitfold.search import Hits
-
-Vector = NDArray[np.float64]
 
 _KEPT = 512
 """Answers that are kept: each costs a scan of all vectors."""
@@ -30,12 +27,12 @@ class Scan:
         Whether a row is an item of the index.
     """
 
-    def __init__(self, vectors: NDArray[Any], belongs: Callable[[int], bool]) -> None:
+    def __init__(self, vectors: AnyArray, belongs: Callable[[int], bool]) -> None:
         self.vectors = vectors
         self._belongs = belongs
         self._kept = lru_cache(_KEPT)(self._nearest)
 
-    def nearest(self, vector: Vector, k: int, but: int | None = None) -> Hits:
+    def nearest(self, vector: Float64Array, k: int, but: int | None = None) -> Hits:
         """Find the k nearest items, one of them left out if need be, as the query itself is."""
         width = self.vectors.shape[1]
         if len(vector) != width:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image
 
+from bitfold._types import AnyArray, Float64Array, Int64Array, UInt8Array
 from bitfold.explorer.images import Album, NoPicture, on_white
 from bitfold.features import color_gist, gist
-
-Vector = NDArray[np.float64]
-Pixels = NDArray[np.uint8]
 
 _AGREEING = 0.98
 """Share of the bits that must come out as in the index."""
@@ -46,7 +42,7 @@ class Reading:
     name: str
     size: tuple[int, int]
     mode: str
-    describe: Callable[[Pixels], NDArray[Any]]
+    describe: Callable[[UInt8Array], AnyArray]
     scale: float = 0.0
 
     @property
@@ -55,14 +51,14 @@ class Reading:
         # A mode has a letter for each channel.
         return self.size[0] * self.size[1] * len(self.mode)
 
-    def vector(self, image: Image.Image) -> Vector:
+    def vector(self, image: Image.Image) -> Float64Array:
         """Turn a picture into a vector."""
         picture = on_white(image).convert(self.mode)
         if picture.size != self.size:
             picture = picture.resize(self.size, Image.Resampling.LANCZOS)
         return np.asarray(self.describe(np.asarray(picture)), np.float64).ravel()
 
-    def draw(self, vector: Vector) -> Image.Image:
+    def draw(self, vector: Float64Array) -> Image.Image:
         """Turn a vector that is pixels back into a picture."""
         if not self.scale:
             raise NoPicture(f"vector must be pixels to be drawn, got {self.name}.")
@@ -72,7 +68,7 @@ class Reading:
 
 
 def find_reading(
-    album: Album, ids: NDArray[np.int64], agreement: Callable[[int, Vector], float], n_features: int
+    album: Album, ids: Int64Array, agreement: Callable[[int, Float64Array], float], n_features: int
 ) -> Reading | None:
     """Find the reading under which pictures get the codes that the index has; None if none does.
 
@@ -126,5 +122,5 @@ def _candidates(size: tuple[int, int], n_features: int) -> list[Reading]:
     return found
 
 
-def _scaled(scale: float) -> Callable[[Pixels], NDArray[Any]]:
+def _scaled(scale: float) -> Callable[[UInt8Array], AnyArray]:
     return lambda pixels: pixels * scale

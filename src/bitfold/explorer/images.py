@@ -13,17 +13,13 @@ from functools import lru_cache
 from io import BytesIO
 from math import isqrt
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
+from bitfold._types import AnyArray, Ids
 from bitfold.datasets import DamagedData
 from bitfold.io.formats.errors import read_as
-
-Pixels = NDArray[np.uint8]
-Ids = NDArray[np.int64]
 
 SIDE = 192
 """The longer side of a picture on the page, at most."""
@@ -141,7 +137,7 @@ class Stack(Album):
         (n, height, width), (…, 1), (…, 3) or (…, 4), an array or a memory map.
     """
 
-    def __init__(self, pixels: NDArray[Any]) -> None:
+    def __init__(self, pixels: AnyArray) -> None:
         super().__init__()
         self.pixels = pixels
         self._low, self._scale = _range(pixels)
@@ -153,7 +149,7 @@ class Stack(Album):
         """Return an item's picture in its own size."""
         return self.draw(np.asarray(self.pixels[item]))
 
-    def draw(self, values: NDArray[Any]) -> Image.Image:
+    def draw(self, values: AnyArray) -> Image.Image:
         """Draw one picture in the array's range of values."""
         if values.dtype != np.uint8 or self._scale != 1:
             shifted = (np.nan_to_num(values.astype(np.float64)) - self._low) * self._scale
@@ -217,7 +213,7 @@ def _listed(folder: Path) -> Iterator[Path]:
                 yield file
 
 
-def _read_array(path: Path) -> NDArray[Any]:
+def _read_array(path: Path) -> AnyArray:
     suffix = path.suffix.lower()
     if suffix not in (".npy", ".npz"):
         raise ValueError(f"{path} must be a folder, a .npy or a .npz file, got another file.")
@@ -231,7 +227,7 @@ def _read_array(path: Path) -> NDArray[Any]:
             return np.asarray(archive[archive.files[0]])
 
 
-def _as_pictures(array: NDArray[Any], path: Path) -> NDArray[Any]:
+def _as_pictures(array: AnyArray, path: Path) -> AnyArray:
     """Demand pictures; rows of a square number of values are square pictures."""
     if array.ndim == 2 and isqrt(array.shape[1]) ** 2 == array.shape[1]:
         side = isqrt(array.shape[1])
@@ -245,7 +241,7 @@ def _as_pictures(array: NDArray[Any], path: Path) -> NDArray[Any]:
     return array
 
 
-def _range(pixels: NDArray[Any]) -> tuple[float, float]:
+def _range(pixels: AnyArray) -> tuple[float, float]:
     """Return the value that is black, and the factor that makes the largest white."""
     if pixels.dtype == np.uint8:
         return 0.0, 1.0

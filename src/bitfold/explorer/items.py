@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold import _validation
+from bitfold._types import AnyArray, Ids, Int32Array
 from bitfold.explorer.images import Album
 from bitfold.io.formats.errors import read_as
-
-Ids = NDArray[np.int64]
-Numbers = NDArray[np.int32]
 
 UNLABELED = -1
 """Number of an item's class where it has none."""
@@ -28,10 +24,10 @@ class Labels:
     """The class of each row, as a number, and the names of the classes."""
 
     names: list[str]
-    numbers: Numbers
+    numbers: Int32Array
 
     @classmethod
-    def of(cls, values: NDArray[Any]) -> Labels:
+    def of(cls, values: AnyArray) -> Labels:
         """Number the classes in their order; -1 and an empty name mean unlabeled."""
         if values.ndim != 1:
             _validation.refuse("labels", "the items", "one a row", f"shape {values.shape}")
@@ -52,18 +48,18 @@ class Items:
     Row i belongs to id i, as in :class:`bitfold.Rerank`.
     """
 
-    vectors: NDArray[Any] | None = None
+    vectors: AnyArray | None = None
     labels: Labels | None = None
     text: list[str] | None = None
     album: Album | None = None
 
-    def vector(self, item: int) -> NDArray[Any] | None:
+    def vector(self, item: int) -> AnyArray | None:
         """Return an item's vector as float64, if there is one."""
         if self.vectors is None or not 0 <= item < len(self.vectors):
             return None
         return np.asarray(self.vectors[item], np.float64)
 
-    def labels_of(self, ids: Ids) -> Numbers:
+    def labels_of(self, ids: Ids) -> Int32Array:
         """Return the classes of some items, -1 where there is none."""
         if self.labels is None:
             return np.full(len(ids), UNLABELED, np.int32)
@@ -86,8 +82,8 @@ class Items:
 def gather(
     ids: Ids,
     *,
-    vectors: NDArray[Any] | None = None,
-    labels: NDArray[Any] | None = None,
+    vectors: AnyArray | None = None,
+    labels: AnyArray | None = None,
     text: list[str] | None = None,
     album: Album | None = None,
 ) -> Items:

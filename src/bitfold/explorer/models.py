@@ -5,27 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bitfold import _validation
 from bitfold._kernels import hamming
+from bitfold._types import AnyArray, BoolArray, Ids, Int64Array, UInt8Array
 from bitfold.codes import Codes
 from bitfold.hashers import Hasher, load
 from bitfold.search import HammingIndex, Hits
 from bitfold.search.segment import Segment
 
-Ids = NDArray[np.int64]
-Counts = NDArray[np.int64]
-
 
 class Spread(NamedTuple):
     """How many items lie within each radius of a query, 0 to n_bits; and how many like it."""
 
-    within: Counts
-    alike: Counts | None
+    within: Int64Array
+    alike: Int64Array | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +70,7 @@ class Coded:
         return self.segment.ids_of(np.arange(self.segment.n_items))
 
     @cached_property
-    def sizes(self) -> Counts:
+    def sizes(self) -> Int64Array:
         """How many items each bucket (distinct code) holds."""
         starts = self.segment.starts.astype(np.int64)
         return np.diff(starts) if len(starts) else np.ones(self.segment.n_distinct, np.int64)
@@ -88,7 +86,7 @@ class Coded:
         begin, end = (int(place) for place in self.segment.starts[bucket : bucket + 2])
         return self.segment.ids_of(self.segment.members[begin : min(end, begin + at_most)])
 
-    def bits(self, buckets: NDArray[Any] | slice) -> NDArray[np.uint8]:
+    def bits(self, buckets: AnyArray | slice) -> UInt8Array:
         """Return codes of buckets as 0 and 1, one a row."""
         words = np.ascontiguousarray(self.segment.words[:, buckets].T)
         packed = words.view(np.uint8)[:, : -(-self.n_bits // 8)]
@@ -98,11 +96,11 @@ class Coded:
         """Return the codes of some items."""
         return Codes(self.index.codes(ids).packed, self.n_bits)
 
-    def encode(self, vector: NDArray[Any]) -> Codes:
+    def encode(self, vector: AnyArray) -> Codes:
         """Return the code of a vector."""
         return self.hasher.encode(vector[None])
 
-    def agreement(self, item: int, vector: NDArray[Any]) -> float:
+    def agreement(self, item: int, vector: AnyArray) -> float:
         """Return the share of the bits of an item's code that a vector's code has too."""
         known, came = self.codes([item]).unpack(), self.encode(vector).unpack()
         return float(np.mean(known == came))
@@ -124,9 +122,7 @@ class Coded:
         segment = self.segment
         return segment.ids_of(segment.members) if len(segment.starts) else self.ids
 
-    def spread(
-        self, code: Codes, alike: NDArray[np.bool_] | None = None, but: int | None = None
-    ) -> Spread:
+    def spread(self, code: Codes, alike: BoolArray | None = None, but: int | None = None) -> Spread:
         """Count the items within each radius.
 
         Parameters
@@ -150,10 +146,10 @@ class Coded:
         return Spread(np.cumsum(counts), np.cumsum(same))
 
 
-def distances(code: Codes, others: Codes) -> NDArray[np.int64]:
+def distances(code: Codes, others: Codes) -> Int64Array:
     """Hamming distances of one code to some."""
     differing = np.bitwise_count(code.words() ^ others.words())
-    total: NDArray[np.int64] = differing.sum(axis=1, dtype=np.int64)
+    total: Int64Array = differing.sum(axis=1, dtype=np.int64)
     return total
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold import _validation
+from bitfold._types import AnyArray, Float32Array, Ids, Int32Array, StepCallback
 from bitfold.codes import Codes
 from bitfold.embedding import TSNE
 from bitfold.explorer.items import UNLABELED, Items
@@ -20,11 +19,6 @@ from bitfold.hashers.base.base_set import InductiveHasher
 from bitfold.induction import BaseSet, learn_bandwidth
 from bitfold.io import cache, model_file
 from bitfold.rotation import bits
-
-FloatArray = NDArray[np.float32]
-Ids = NDArray[np.int64]
-Numbers = NDArray[np.int32]
-OnStep = Callable[[int, int], None]
 
 PERPLEXITY = 15.0
 """Neighbors of a base point in the plane: more than in the code, for clusters the eye can tell."""
@@ -65,11 +59,11 @@ class Carrier:
     """
 
     base: BaseSet
-    positions: FloatArray
+    positions: Float32Array
     bandwidth: float
-    center: FloatArray | None
+    center: Float32Array | None
 
-    def place(self, vectors: NDArray[Any] | None, codes: Codes) -> FloatArray | None:
+    def place(self, vectors: AnyArray | None, codes: Codes) -> Float32Array | None:
         """Return places of vectors, or of codes; None if vectors are needed and not there."""
         if self.center is None:
             return self.base.induce(_signs(codes), self.positions, self.bandwidth)
@@ -86,15 +80,15 @@ class Plane(NamedTuple):
     ``points`` and ``codes`` are the sample of the items.
     """
 
-    base: FloatArray
-    base_labels: Numbers
+    base: Float32Array
+    base_labels: Int32Array
     ids: Ids
-    points: FloatArray
+    points: Float32Array
     codes: Codes
     carrier: Carrier
 
 
-def chart(coded: Coded, items: Items, n_sample: int, seed: int, on_step: OnStep) -> Plane:
+def chart(coded: Coded, items: Items, n_sample: int, seed: int, on_step: StepCallback) -> Plane:
     """Draw the map of a model.
 
     Parameters
@@ -127,7 +121,9 @@ def chart(coded: Coded, items: Items, n_sample: int, seed: int, on_step: OnStep)
     return Plane(base, labels, ids, points, codes, carrier)
 
 
-def _carrier(coded: Coded, vectors: NDArray[Any] | None, codes: Codes, on_step: OnStep) -> Carrier:
+def _carrier(
+    coded: Coded, vectors: AnyArray | None, codes: Codes, on_step: StepCallback
+) -> Carrier:
     """Make a carrier of the model's base set, or else of some of the items shown."""
     hasher = coded.hasher
     if isinstance(hasher, InductiveHasher):
@@ -151,13 +147,17 @@ def _carrier(coded: Coded, vectors: NDArray[Any] | None, codes: Codes, on_step: 
 
 
 def _learned(
-    points: FloatArray, positions: FloatArray, k: int, center: FloatArray | None, rows: FloatArray
+    points: Float32Array,
+    positions: Float32Array,
+    k: int,
+    center: Float32Array | None,
+    rows: Float32Array,
 ) -> Carrier:
     base = BaseSet(points, min(k, len(points)))
     return Carrier(base, positions, learn_bandwidth(base.neighbors(rows)), center)
 
 
-def _positions(points: FloatArray, on_step: OnStep) -> FloatArray:
+def _positions(points: Float32Array, on_step: StepCallback) -> Float32Array:
     """Place points in the plane; found again in the cache where they were placed before."""
     about = f"{_VERSION} {PERPLEXITY} {cache.digest_of(points)}"
     name = hashlib.sha256(about.encode()).hexdigest()[:32]
@@ -174,7 +174,7 @@ def _positions(points: FloatArray, on_step: OnStep) -> FloatArray:
     return positions
 
 
-def _embedded(points: FloatArray, on_step: OnStep) -> FloatArray:
+def _embedded(points: Float32Array, on_step: StepCallback) -> Float32Array:
     n = len(points)
     if n < _FEWEST:
         angles = 2 * np.pi * np.arange(n) / n
@@ -188,12 +188,12 @@ def _embedded(points: FloatArray, on_step: OnStep) -> FloatArray:
     return np.ascontiguousarray(method.embed(points, 2, rng=0, on_step=on_step), np.float32)
 
 
-def _signs(codes: Codes) -> FloatArray:
+def _signs(codes: Codes) -> Float32Array:
     """Return codes as points of ±1."""
     return codes.unpack().astype(np.float32) * 2 - 1
 
 
-def _labels_of_base(base: FloatArray, points: FloatArray, labels: Numbers) -> Numbers:
+def _labels_of_base(base: Float32Array, points: Float32Array, labels: Int32Array) -> Int32Array:
     """Give each base point the label that most of the items nearest to it in the plane have."""
     out = np.full(len(base), UNLABELED, np.int32)
     labeled = labels != UNLABELED

@@ -7,16 +7,14 @@ import re
 import threading
 from collections import OrderedDict
 from io import BytesIO
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold import _validation
+from bitfold._types import AnyArray, Float64Array
 from bitfold.explorer.image_features import Reading
 from bitfold.explorer.images import NoPicture, decode, png
-
-Vector = NDArray[np.float64]
 
 MOST_BYTES = 16 << 20
 """Of an upload."""
@@ -38,7 +36,7 @@ class Query(NamedTuple):
     key: str
     title: str
     item: int | None = None
-    vector: Vector | None = None
+    vector: Float64Array | None = None
     picture: str | None = None
 
 
@@ -46,7 +44,7 @@ class Upload(NamedTuple):
     """What a visitor gave: a vector, and the picture it came from, if any, as PNG."""
 
     key: str
-    vector: Vector
+    vector: Float64Array
     picture: bytes | None
 
 
@@ -57,7 +55,7 @@ class Uploads:
         self._kept: OrderedDict[str, Upload] = OrderedDict()
         self._lock = threading.Lock()
 
-    def keep(self, vector: Vector, picture: bytes | None) -> Upload:
+    def keep(self, vector: Float64Array, picture: bytes | None) -> Upload:
         """Remember an upload, and forget the oldest if there are many."""
         content = vector.tobytes() + (picture or b"")
         upload = Upload(f"upload:{hashlib.sha256(content).hexdigest()[:24]}", vector, picture)
@@ -76,7 +74,7 @@ class Uploads:
             return self._kept[key]
 
 
-def read_upload(content: bytes, reading: Reading | None) -> tuple[Vector, bytes | None]:
+def read_upload(content: bytes, reading: Reading | None) -> tuple[Float64Array, bytes | None]:
     """Make a vector of an upload: a picture, a .npy file, or numbers as text.
 
     Parameters
@@ -102,7 +100,7 @@ def read_upload(content: bytes, reading: Reading | None) -> tuple[Vector, bytes 
     return reading.vector(image), png(image)
 
 
-def _one_row(values: NDArray[Any]) -> Vector:
+def _one_row(values: AnyArray) -> Float64Array:
     if values.ndim == 2 and len(values) == 1:
         values = values[0]
     if values.ndim != 1 or not values.size or values.dtype.kind not in "fiub":
@@ -113,7 +111,7 @@ def _one_row(values: NDArray[Any]) -> Vector:
     return vector
 
 
-def _from_npy(content: bytes) -> NDArray[Any]:
+def _from_npy(content: bytes) -> AnyArray:
     """Read a .npy file; nothing is laid out that the file does not hold."""
     file = BytesIO(content)
     headers = np.lib.format.read_array_header_1_0, np.lib.format.read_array_header_2_0
@@ -128,7 +126,7 @@ def _from_npy(content: bytes) -> NDArray[Any]:
         raise ValueError("upload must be a whole .npy file of numbers, got another.") from None
 
 
-def _from_text(content: bytes) -> NDArray[Any] | None:
+def _from_text(content: bytes) -> AnyArray | None:
     """Read numbers between commas or blanks, in brackets or not; None if it is no text."""
     try:
         text = content.decode("utf-8-sig")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bitfold._types import AnyArray, Float64Array, Ids, UInt8Array
 from bitfold.explorer.items import UNLABELED, Items
 from bitfold.explorer.models import Coded
-
-Reals = NDArray[np.float64]
-Ids = NDArray[np.int64]
 
 SAMPLE = 1 << 16
 """Buckets that bits are looked at in, at most."""
@@ -111,7 +108,7 @@ def describe(coded: Coded, items: Items) -> Statistics:
     )
 
 
-def correlations(bits: NDArray[np.uint8], weights: Reals) -> tuple[Reals, Reals]:
+def correlations(bits: UInt8Array, weights: Float64Array) -> tuple[Float64Array, Float64Array]:
     """Return the share of ones of each bit, and the bits' correlations, 0 for constant ones.
 
     Parameters
@@ -131,7 +128,7 @@ def correlations(bits: NDArray[np.uint8], weights: Reals) -> tuple[Reals, Reals]
     return balance, np.clip(matrix, -1, 1)
 
 
-def _bits(coded: Coded) -> tuple[Reals, Reals]:
+def _bits(coded: Coded) -> tuple[Float64Array, Float64Array]:
     n = coded.segment.n_distinct
     chosen = np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64)
     return correlations(coded.bits(chosen), coded.sizes[chosen].astype(np.float64))
@@ -174,7 +171,7 @@ def _share_alike(coded: Coded, items: Items, item: int) -> float:
 
 
 def _findings(
-    balance: Reals, correlation: Reals, largest: float, precision: Precision | None
+    balance: Float64Array, correlation: Float64Array, largest: float, precision: Precision | None
 ) -> list[Finding]:
     """Say what is wrong with a model, or that nothing is."""
     found = [
@@ -187,7 +184,7 @@ def _findings(
     return found if precision is None else [_about_precision(precision), *found]
 
 
-def _about_balance(balance: Reals) -> list[Finding]:
+def _about_balance(balance: Float64Array) -> list[Finding]:
     constant = np.flatnonzero(np.minimum(balance, 1 - balance) < CONSTANT)
     if len(constant):
         which = f"{len(constant)} of {len(balance)} bits are the same for nearly all items"
@@ -198,7 +195,7 @@ def _about_balance(balance: Reals) -> list[Finding]:
     return []
 
 
-def _about_correlation(correlation: Reals) -> list[Finding]:
+def _about_correlation(correlation: Float64Array) -> list[Finding]:
     same = np.abs(np.triu(correlation, 1)) > SAME
     repeated = np.flatnonzero(same.any(axis=0))
     if not len(repeated):
@@ -223,6 +220,6 @@ def _about_precision(precision: Precision) -> Finding:
     return Finding(level, f"{nearest}; by chance {precision.chance:.0%} would.")
 
 
-def _listed(bits: NDArray[Any]) -> str:
+def _listed(bits: AnyArray) -> str:
     some = ", ".join(str(bit) for bit in bits[:8])
     return some + (f" and {len(bits) - 8} more" if len(bits) > 8 else "")

@@ -10,16 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import fft
 
 from bitfold import _validation
 from bitfold._threads import map_blocks
-
-FloatArray = NDArray[np.float32]
+from bitfold._types import AnyArray, Float32Array
 
 GRAY, COLOR = (8, 8, 8, 8), (8, 8, 4)
 """Orientations of each scale, finest first."""
@@ -31,7 +28,7 @@ VERSION = 2
 _BATCH = 32
 
 
-def gist(images: NDArray[Any]) -> FloatArray:
+def gist(images: AnyArray) -> Float32Array:
     """Describe square gray pictures.
 
     Parameters
@@ -52,7 +49,7 @@ def gist(images: NDArray[Any]) -> FloatArray:
     return _in_batches(images, _describe_gray, sum(GRAY) * N_BLOCKS**2)
 
 
-def color_gist(images: NDArray[Any]) -> FloatArray:
+def color_gist(images: AnyArray) -> Float32Array:
     """Describe square color pictures as those of GIST1M were.
 
     Parameters
@@ -74,7 +71,7 @@ def color_gist(images: NDArray[Any]) -> FloatArray:
     return _in_batches(images, _describe_color, 3 * sum(COLOR) * N_BLOCKS**2)
 
 
-def _checked(images: NDArray[Any], owner: str, ndim: int, demand: str) -> NDArray[Any]:
+def _checked(images: AnyArray, owner: str, ndim: int, demand: str) -> AnyArray:
     images = np.asarray(images)
     side = images.shape[1] if images.ndim == ndim else 0
     channels = images.shape[3:] in ((), (3,))
@@ -87,8 +84,8 @@ def _checked(images: NDArray[Any], owner: str, ndim: int, demand: str) -> NDArra
 
 
 def _in_batches(
-    images: NDArray[Any], describe: Callable[[FloatArray], FloatArray], width: int
-) -> FloatArray:
+    images: AnyArray, describe: Callable[[Float32Array], Float32Array], width: int
+) -> Float32Array:
     """Describe a few pictures at a time, which stay in a core's cache, on all cores."""
     out = np.empty((len(images), width), np.float32)
 
@@ -101,20 +98,20 @@ def _in_batches(
     return out
 
 
-def _describe_gray(images: FloatArray) -> FloatArray:
+def _describe_gray(images: Float32Array) -> Float32Array:
     side = images.shape[1]
     # Mirrored at its edges, a picture does not meet its own other side there.
     extended = _pad(_normalize_contrast(images[:, None]), side // 2)
     return _responses(extended, GRAY, side).reshape(len(images), -1)
 
 
-def _describe_color(images: FloatArray) -> FloatArray:
+def _describe_color(images: Float32Array) -> Float32Array:
     normalized = _normalize_contrast(np.moveaxis(images, 3, 1))
     means = _responses(normalized, COLOR, images.shape[1])
     return means.swapaxes(-1, -2).reshape(len(images), -1)
 
 
-def _normalize_contrast(images: FloatArray) -> FloatArray:
+def _normalize_contrast(images: Float32Array) -> Float32Array:
     """Whiten the spectrum and divide by the local contrast, which all channels share."""
     pad = 5
     padded = _pad(np.log1p(images), pad)
@@ -122,11 +119,11 @@ def _normalize_contrast(images: FloatArray) -> FloatArray:
     detail = padded - _filtered(padded, low_pass)
     lightness = detail.mean(axis=1, keepdims=True)
     contrast = np.sqrt(np.abs(_filtered(lightness * lightness, low_pass)))
-    normalized: FloatArray = np.divide(detail, contrast + np.float32(0.2), dtype=np.float32)
+    normalized: Float32Array = np.divide(detail, contrast + np.float32(0.2), dtype=np.float32)
     return normalized[..., pad:-pad, pad:-pad]
 
 
-def _responses(images: FloatArray, orientations: tuple[int, ...], side: int) -> FloatArray:
+def _responses(images: Float32Array, orientations: tuple[int, ...], side: int) -> Float32Array:
     """Block means of the magnitude of every filter's response in the middle of each picture."""
     extended = images.shape[-1]
     first = (extended - side) // 2
@@ -145,7 +142,7 @@ def _responses(images: FloatArray, orientations: tuple[int, ...], side: int) -> 
 
 
 @cache
-def gabor_bank(side: int, orientations: tuple[int, ...] = GRAY) -> list[FloatArray]:
+def gabor_bank(side: int, orientations: tuple[int, ...] = GRAY) -> list[Float32Array]:
     """Transfer functions of the filters: rings of frequency cut into sectors of orientation."""
     frequency = fft.fftfreq(side, 1 / side)
     radius = np.hypot(frequency[:, None], frequency[None, :]) / side
@@ -162,19 +159,19 @@ def gabor_bank(side: int, orientations: tuple[int, ...] = GRAY) -> list[FloatArr
 
 
 @cache
-def _low_pass(side: int) -> FloatArray:
+def _low_pass(side: int) -> Float32Array:
     """Gaussian of 4 cycles a picture at half height, for the non-negative frequencies of rows."""
     frequency = fft.fftfreq(side, 1 / side)
     width = 16 / np.log(2)
     radius = frequency[:, None] ** 2 + fft.rfftfreq(side, 1 / side) ** 2
-    gaussian: FloatArray = np.exp(-radius / width).astype(np.float32)
+    gaussian: Float32Array = np.exp(-radius / width).astype(np.float32)
     return gaussian
 
 
-def _filtered(images: FloatArray, transfer: FloatArray) -> FloatArray:
-    real: FloatArray = fft.irfft2(fft.rfft2(images) * transfer, s=images.shape[-2:])
+def _filtered(images: Float32Array, transfer: Float32Array) -> Float32Array:
+    real: Float32Array = fft.irfft2(fft.rfft2(images) * transfer, s=images.shape[-2:])
     return real
 
 
-def _pad(images: FloatArray, by: int) -> FloatArray:
+def _pad(images: Float32Array, by: int) -> Float32Array:
     return np.pad(images, ((0, 0), (0, 0), (by, by), (by, by)), mode="symmetric")

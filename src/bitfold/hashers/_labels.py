@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import Tags
 
 from bitfold import _validation
+from bitfold._types import Int64Array
 from bitfold.base_set import is_labeled
 from bitfold.hashers.base.hasher import Hasher
 
@@ -16,8 +16,8 @@ from bitfold.hashers.base.hasher import Hasher
 class Labeled(NamedTuple):
     """The rows that have a label, rising, and the class of each as 0, 1, ... n_classes - 1."""
 
-    rows: NDArray[np.int64]
-    classes: NDArray[np.int64]
+    rows: Int64Array
+    classes: Int64Array
     n_classes: int
 
     def sample(self, size: int, rng: np.random.Generator) -> Labeled:

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from bitfold._types import AnyArray
 from bitfold.base_set import BaseStrategy
 from bitfold.embedding import Embedding
 from bitfold.io import model_file
@@ -113,7 +113,7 @@ def _is_finite(value: Any) -> bool:
 
 
 def _check_layout(
-    arrays: dict[str, NDArray[Any]], layout: dict[str, tuple[str, ...]], learned: dict[str, Any]
+    arrays: dict[str, AnyArray], layout: dict[str, tuple[str, ...]], learned: dict[str, Any]
 ) -> None:
     """Refuse arrays that are missing, unknown, empty, of another type or shapes that disagree."""
     if arrays.keys() != layout.keys():

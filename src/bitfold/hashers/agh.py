@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from bitfold import _validation
 from bitfold._linalg.graph import sparse_rows
 from bitfold._linalg.principal import DEFAULT_BITS
 from bitfold._linalg.spectral import smallest
+from bitfold._types import AnyArray, Float32Array, Float64Array, ProgressCallback
 from bitfold.base_set import BaseStrategy, KMeansBase
 from bitfold.embedding import Neighbors
 from bitfold.embedding.relaxed_laplacian import row_weights
 from bitfold.hashers.base.base_set import DataGraph, InductiveHasher
-from bitfold.hashers.base.hasher import Progress
 from bitfold.hashers.strategies import base_strategy
 from bitfold.io.rows import Rows
-
-FloatArray = NDArray[np.float32]
-RealArray = NDArray[np.float64]
 
 SAMPLE = 16384
 """Rows that the bandwidth is learned from."""
@@ -35,16 +31,16 @@ _ROUNDING = 1e-12
 class AnchorGraph(NamedTuple):
     """What is kept of Z, the data's weights on the anchors: ZᵀZ and Λ = diag(Zᵀ1)."""
 
-    products: RealArray
-    degrees: RealArray
+    products: Float64Array
+    degrees: Float64Array
     n: int
 
 
 class Thresholds(NamedTuple):
     """Where the second layer cuts each eigenvector: b⁺ above zero and b⁻ below."""
 
-    above: RealArray
-    below: RealArray
+    above: Float64Array
+    below: Float64Array
 
 
 def weight_blocks(
@@ -65,7 +61,7 @@ def anchor_graph(weights: Iterable[sparse.csr_array], m: int) -> AnchorGraph:
     return AnchorGraph(products.toarray(), degrees, n)
 
 
-def anchor_projection(graph: AnchorGraph, n_vectors: int) -> RealArray:
+def anchor_projection(graph: AnchorGraph, n_vectors: int) -> Float64Array:
     """Return W, for which Y = ZW are the graph's eigenvectors but the constant, of YᵀY = nI.
 
     The affinity A = ZΛ⁻¹Zᵀ has the eigenvalues of the small M = Λ^-1/2 ZᵀZ Λ^-1/2, and with
@@ -77,12 +73,12 @@ def anchor_projection(graph: AnchorGraph, n_vectors: int) -> RealArray:
     M = scale[:, None] * graph.products * scale
     values, V = smallest(np.eye(len(M)) - M, n_vectors, np.sqrt(graph.degrees))
     sigma = np.maximum(1 - values, _ROUNDING)
-    W: RealArray = np.sqrt(graph.n) * scale[:, None] * V / np.sqrt(sigma)
+    W: Float64Array = np.sqrt(graph.n) * scale[:, None] * V / np.sqrt(sigma)
     return W
 
 
 def second_layer(
-    weights: Iterable[sparse.csr_array], graph: AnchorGraph, W: RealArray
+    weights: Iterable[sparse.csr_array], graph: AnchorGraph, W: Float64Array
 ) -> Thresholds:
     """Return the thresholds for which the second bit is smoothest on the graph, and balanced.
 
@@ -161,7 +157,7 @@ class AGH(InductiveHasher):
         "thresholds_": ("n_vectors", "sides"),
     }
 
-    thresholds_: FloatArray
+    thresholds_: Float32Array
 
     def __init__(
         self,
@@ -180,7 +176,7 @@ class AGH(InductiveHasher):
         self.bandwidth = bandwidth
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         owner = type(self).__name__
         layers = _validation.integer(self.layers, "layers", owner, low=1, high=2)
         if self.n_bits is not None:
@@ -212,7 +208,7 @@ class AGH(InductiveHasher):
         blocks = DataGraph(self, rows).blocks()
         return weight_blocks(blocks, len(self.base_set_), self.bandwidth_)
 
-    def _embed_block(self, values: FloatArray) -> FloatArray:
+    def _embed_block(self, values: Float32Array) -> Float32Array:
         first = super()._embed_block(values)
         again = self.n_bits_ - first.shape[1]
         if again == 0:

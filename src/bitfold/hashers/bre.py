@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold import _validation
 from bitfold._kernels.reconstruction import sweep_bit
 from bitfold._threads import serial_blas
-from bitfold.hashers.base.hasher import Progress
+from bitfold._types import (
+    AnyArray,
+    BoolArray,
+    Float64Array,
+    Int64Array,
+    ProgressCallback,
+    StepCallback,
+)
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.io.rows import Rows
 from bitfold.rotation import unit_rows
-
-RealArray = NDArray[np.float64]
-Indices = NDArray[np.int64]
-OnStep = Callable[[int, int], None]
 
 NEAR = 0.05
 """Part of the sample that is paired with a row for being nearest to it; as many more at random."""
@@ -31,26 +32,26 @@ class Pairs(NamedTuple):
     Those of row i are ``others[starts[i]:starts[i + 1]]``.
     """
 
-    starts: Indices
-    others: Indices
-    targets: RealArray
+    starts: Int64Array
+    others: Int64Array
+    targets: Float64Array
 
 
 class Reconstruction(NamedTuple):
     """Coefficients, one row a bit, and the mean squared error at first and after each sweep."""
 
-    coefficients: RealArray
+    coefficients: Float64Array
     objectives: list[float]
 
 
-def distances(unit: RealArray) -> RealArray:
+def distances(unit: Float64Array) -> Float64Array:
     """Return the targets: |x - x'|² / 4 of rows of length 1, which like those of bits end at 1."""
     squares = (unit * unit).sum(axis=1)
-    d: RealArray = (squares[:, None] + squares - 2 * unit @ unit.T) / 4
+    d: Float64Array = (squares[:, None] + squares - 2 * unit @ unit.T) / 4
     return d
 
 
-def training_pairs(d: RealArray, n_near: int, n_random: int, rng: np.random.Generator) -> Pairs:
+def training_pairs(d: Float64Array, n_near: int, n_random: int, rng: np.random.Generator) -> Pairs:
     """Pair each row with its nearest and with random others."""
     n = len(d)
     apart = d.copy()
@@ -65,24 +66,24 @@ def training_pairs(d: RealArray, n_near: int, n_random: int, rng: np.random.Gene
     return Pairs(starts, np.nonzero(paired)[1].astype(np.int64), d[paired])
 
 
-def errors(bits: NDArray[np.bool_], pairs: Pairs) -> RealArray:
+def errors(bits: BoolArray, pairs: Pairs) -> Float64Array:
     """Return targets less Hamming distances, as parts of the number of bits, one row a bit."""
     rows = np.repeat(np.arange(bits.shape[1]), np.diff(pairs.starts))
     apart = np.zeros(len(pairs.others))
     for bit in bits:
         apart += bit[rows] != bit[pairs.others]
-    left: RealArray = pairs.targets - apart / len(bits)
+    left: Float64Array = pairs.targets - apart / len(bits)
     return left
 
 
 def reconstruct(
-    K: RealArray,
+    K: Float64Array,
     pairs: Pairs,
-    members: Indices,
-    coefficients: RealArray,
+    members: Int64Array,
+    coefficients: Float64Array,
     n_iter: int,
     *,
-    on_step: OnStep | None = None,
+    on_step: StepCallback | None = None,
 ) -> Reconstruction:
     """Lower the squared errors, one coefficient at a time, each as far as it goes.
 
@@ -166,7 +167,7 @@ class BRE(LinearHasher):
         self.n_iter = n_iter
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         owner = rows.owner
         n_bits = _validation.integer(self.n_bits, "n_bits", owner, low=1)
         n_samples = _validation.integer(self.n_samples, "n_samples", owner, low=2)

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold import _validation
 from bitfold._linalg.principal import along, n_bits_within_features
 from bitfold._linalg.scatter import Scatter, scatter, whitening
 from bitfold._linalg.spectral import with_fixed_signs
 from bitfold._threads import serial_blas
+from bitfold._types import AnyArray, Float64Array, ProgressCallback
 from bitfold.hashers._labels import SupervisedMixin, labeled
-from bitfold.hashers.base.hasher import Progress
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.hashers.itq import SAMPLE
 from bitfold.io.rows import Rows
 from bitfold.rotation import itq
 
-RealArray = NDArray[np.float64]
-
 
 class Correlated(NamedTuple):
     """Directions, one a row, and the correlation of each with the labels, falling."""
 
-    directions: RealArray
-    correlations: RealArray
+    directions: Float64Array
+    correlations: Float64Array
 
 
 def cca(measured: Scatter, regularization: float) -> Correlated:
@@ -44,7 +41,7 @@ def cca(measured: Scatter, regularization: float) -> Correlated:
     return Correlated(np.ascontiguousarray(with_fixed_signs(Wx @ left).T), correlations)
 
 
-def scaled_directions(found: Correlated, n_bits: int) -> RealArray:
+def scaled_directions(found: Correlated, n_bits: int) -> Float64Array:
     """Scale the first directions by their correlations (Sec. 4.1).
 
     Beyond those that correlate at all there is nothing: zeros, for the rotation to fill.
@@ -98,7 +95,7 @@ class CCAITQ(SupervisedMixin, LinearHasher):
         self.n_iter = n_iter
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         n_bits = n_bits_within_features(self.n_bits, rows)
         regularization = _validation.positive(self.regularization, "regularization", rows.owner)
         n_iter = _validation.integer(self.n_iter, "n_iter", rows.owner, low=0)

@@ -6,20 +6,17 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold import _validation
+from bitfold._types import AnyArray, Float32Array, ProgressCallback
 from bitfold.base_set import BaseStrategy, KMeansBase
 from bitfold.embedding import Embedding
 from bitfold.hashers._labels import SupervisedMixin, labeled
 from bitfold.hashers.base.base_set import DataGraph, InductiveHasher
-from bitfold.hashers.base.hasher import Progress
 from bitfold.hashers.strategies import base_strategy, embedding_strategy
 from bitfold.io.rows import Rows
 from bitfold.rotation import itq, unit_rows
 from bitfold.subspace import discriminant
-
-FloatArray = NDArray[np.float32]
 
 _COMPONENTS = 256
 """Dimensions of the embedding from which a supervised subspace is taken; more of them part classes
@@ -48,7 +45,7 @@ class _Inductive(InductiveHasher):
 
     _scalars: ClassVar[dict[str, type]] = {**InductiveHasher._scalars, "base_reason_": str}
 
-    base_embedding_: FloatArray
+    base_embedding_: Float32Array
     base_reason_: str
 
     n_bits: int | None
@@ -63,8 +60,8 @@ class _Inductive(InductiveHasher):
         n_components: int,
         rows: Rows,
         rng: np.random.Generator,
-        progress: Progress,
-    ) -> FloatArray:
+        progress: ProgressCallback,
+    ) -> Float32Array:
         """Step 2: embed the base set that was settled."""
         return embedding.embed(
             self.base_set_,
@@ -75,7 +72,11 @@ class _Inductive(InductiveHasher):
         )
 
     def _settle_bits(
-        self, Y: FloatArray, sample: FloatArray, rng: np.random.Generator, progress: Progress
+        self,
+        Y: Float32Array,
+        sample: Float32Array,
+        rng: np.random.Generator,
+        progress: ProgressCallback,
     ) -> None:
         """Fix the base embedding and how it becomes bits (Alg. 1, line 4; Sec. 5)."""
         self.n_bits_ = Y.shape[1]
@@ -146,7 +147,7 @@ class IMH(_Inductive):
         self.rotation = rotation
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         owner = type(self).__name__
         n_bits = _validation.integer(self.n_bits, "n_bits", owner, low=1)
         _validation.one_of(self.rotation, "rotation", owner, (None, "itq"))
@@ -217,7 +218,7 @@ class SupervisedIMH(SupervisedMixin, _Inductive):
         self.rotation = rotation
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         owner = type(self).__name__
         _validation.one_of(self.rotation, "rotation", owner, (None, "itq"))
         n_bits = self._length(labeled(y, len(rows), owner).n_classes)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
-
-from numpy.typing import NDArray
 
 from bitfold import _validation
 from bitfold._linalg.principal import along, n_bits_within_features, principal_directions
-from bitfold.hashers.base.hasher import Progress
+from bitfold._types import AnyArray, ProgressCallback
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.io.rows import Rows
 from bitfold.rotation import itq
@@ -54,7 +51,7 @@ class ITQ(LinearHasher):
         self.n_iter = n_iter
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         n_bits = n_bits_within_features(self.n_bits, rows)
         n_iter = _validation.integer(self.n_iter, "n_iter", rows.owner, low=0)
         for_sample, for_rotation = _validation.generators(self.random_state, 2)

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from bitfold import _validation
 from bitfold._threads import serial_blas
-from bitfold.hashers.base.hasher import Progress
+from bitfold._types import AnyArray, Float64Array, ProgressCallback
 from bitfold.hashers.base.kernel import KernelHasher, bandwidth_for, centered_kernel, kernel
 from bitfold.io.rows import Rows
-
-RealArray = NDArray[np.float64]
 
 _NULL = 1e-6
 """Eigenvalues below this part of the largest are rounding: kernels are float32."""
 
 
-def inverse_root(K: RealArray) -> RealArray:
+def inverse_root(K: Float64Array) -> Float64Array:
     """K^(-1/2) of a symmetric matrix without negative eigenvalues, zero where K is."""
     values, vectors = eigh(K)
     kept = values > _NULL * values[-1]
     left = vectors[:, kept]
-    root: RealArray = (left / np.sqrt(values[kept])) @ left.T
+    root: Float64Array = (left / np.sqrt(values[kept])) @ left.T
     return root
 
 
-def subsets(n_bits: int, n: int, size: int, rng: np.random.Generator) -> RealArray:
+def subsets(n_bits: int, n: int, size: int, rng: np.random.Generator) -> Float64Array:
     """Draw the indicators e_S of random subsets of n things, one a row."""
     chosen = np.zeros((n_bits, n))
     for row in chosen:
@@ -37,7 +32,7 @@ def subsets(n_bits: int, n: int, size: int, rng: np.random.Generator) -> RealArr
     return chosen
 
 
-def random_coefficients(K: RealArray, chosen: RealArray) -> RealArray:
+def random_coefficients(K: Float64Array, chosen: Float64Array) -> Float64Array:
     """Return w = K^(-1/2) e_S, one row a subset: a sum of anchors, whitened in the kernel's space.
 
     By the central limit theorem the sum is about Gaussian, so that the hyperplane is random.
@@ -49,7 +44,7 @@ def random_coefficients(K: RealArray, chosen: RealArray) -> RealArray:
     chosen
         Indicators of the subsets, one a row.
     """
-    coefficients: RealArray = chosen @ inverse_root(K)
+    coefficients: Float64Array = chosen @ inverse_root(K)
     return coefficients
 
 
@@ -99,7 +94,7 @@ class KLSH(KernelHasher):
         self.bandwidth = bandwidth
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         owner = rows.owner
         n_bits = _validation.integer(self.n_bits, "n_bits", owner, low=1)
         n_anchors = _validation.integer(self.n_anchors, "n_anchors", owner, low=2)

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from bitfold import _validation
 from bitfold._linalg.spectral import largest
 from bitfold._threads import serial_blas
+from bitfold._types import AnyArray, Float64Array, Int64Array, ProgressCallback, StepCallback
 from bitfold.hashers._labels import SupervisedMixin, labeled
-from bitfold.hashers.base.hasher import Progress
 from bitfold.hashers.base.kernel import KernelHasher, bandwidth_for, centered_kernel, kernel
 from bitfold.io.rows import Rows
-
-RealArray = NDArray[np.float64]
-OnStep = Callable[[int, int], None]
 
 N_ITER = 500
 """Most steps of the descent of a bit; a few dozen are the rule."""
@@ -36,7 +31,7 @@ _TINY = 1e-12
 class Bits(NamedTuple):
     """Coefficients, one row a bit, and |b S - Σ h hᵀ|² before the first bit and after each."""
 
-    coefficients: RealArray
+    coefficients: Float64Array
     objectives: list[float]
 
 
@@ -54,54 +49,56 @@ class Residue:
         b.
     """
 
-    def __init__(self, classes: NDArray[np.int64], n_bits: int) -> None:
+    def __init__(self, classes: Int64Array, n_bits: int) -> None:
         self.classes = classes
         self.n_bits = n_bits
         self.bits = np.empty((0, len(classes)))
         self.square = (float(n_bits) * len(classes)) ** 2
 
-    def times(self, v: RealArray) -> RealArray:
+    def times(self, v: Float64Array) -> Float64Array:
         """R v."""
         of_class = np.bincount(self.classes, v)
         S_v = 2 * of_class[self.classes] - v.sum()
-        product: RealArray = self.n_bits * S_v - (self.bits @ v) @ self.bits
+        product: Float64Array = self.n_bits * S_v - (self.bits @ v) @ self.bits
         return product
 
-    def fit(self, v: RealArray) -> float:
+    def fit(self, v: Float64Array) -> float:
         """vᵀ R v: how much of the residue a bit explains."""
         return float(v @ self.times(v))
 
-    def between(self, K: RealArray) -> RealArray:
+    def between(self, K: Float64Array) -> Float64Array:
         """Kᵀ R K."""
         of_class = np.zeros((self.classes.max() + 1, K.shape[1]))
         np.add.at(of_class, self.classes, K)
         total = of_class.sum(axis=0)
         explained = self.bits @ K
         S_K = 2 * of_class.T @ of_class - np.outer(total, total)
-        product: RealArray = self.n_bits * S_K - explained.T @ explained
+        product: Float64Array = self.n_bits * S_K - explained.T @ explained
         return product
 
-    def subtract(self, h: RealArray) -> None:
+    def subtract(self, h: Float64Array) -> None:
         """Take away a bit, ±1 of each row."""
         # |R - h hᵀ|² = |R|² - 2 hᵀRh + |h|⁴, before R changes.
         self.square += len(h) ** 2 - 2 * self.fit(h)
         self.bits = np.vstack([self.bits, h])
 
 
-def smooth_sign(x: RealArray) -> RealArray:
+def smooth_sign(x: Float64Array) -> Float64Array:
     """φ(x) = 2 / (1 + exp(-x)) - 1."""
-    phi: RealArray = np.tanh(x / 2)
+    phi: Float64Array = np.tanh(x / 2)
     return phi
 
 
-def smooth_loss(a: RealArray, K: RealArray, residue: Residue) -> tuple[float, RealArray]:
+def smooth_loss(a: Float64Array, K: Float64Array, residue: Residue) -> tuple[float, Float64Array]:
     """Return -φ(Ka)ᵀ R φ(Ka) and its gradient."""
     phi = smooth_sign(K @ a)
     product = residue.times(phi)
     return -float(phi @ product), -((1 - phi * phi) * product) @ K
 
 
-def descend(a: RealArray, K: RealArray, residue: Residue, n_iter: int = N_ITER) -> RealArray:
+def descend(
+    a: Float64Array, K: Float64Array, residue: Residue, n_iter: int = N_ITER
+) -> Float64Array:
     """Lower the smooth loss from a start, by Nesterov's accelerated gradient."""
     loss, slope = smooth_loss(a, K, residue)
     ahead, momentum = a, 1.0
@@ -125,8 +122,8 @@ def descend(a: RealArray, K: RealArray, residue: Residue, n_iter: int = N_ITER) 
 
 
 def _downhill(
-    a: RealArray, K: RealArray, residue: Residue, step: float
-) -> tuple[RealArray, float, float]:
+    a: Float64Array, K: Float64Array, residue: Residue, step: float
+) -> tuple[Float64Array, float, float]:
     """Go down the slope, no further than it holds; return the point, its loss and the step."""
     loss, slope = smooth_loss(a, K, residue)
     steepness = float(slope @ slope)
@@ -138,12 +135,12 @@ def _downhill(
         step /= 2
 
 
-def sign(x: RealArray) -> RealArray:
+def sign(x: Float64Array) -> Float64Array:
     """±1 as the hash function has it: above zero or not."""
     return np.where(x > 0, 1.0, -1.0)
 
 
-def whitening(K: RealArray) -> RealArray:
+def whitening(K: Float64Array) -> Float64Array:
     """Return W for which Z = K W has ZᵀZ = n I, without the directions that are rounding.
 
     The generalized eigenvectors of (KᵀRK, KᵀK) are then W times plain ones of ZᵀRZ, whether or
@@ -151,12 +148,12 @@ def whitening(K: RealArray) -> RealArray:
     """
     values, vectors = eigh(K.T @ K)
     kept = values > _NULL * values[-1]
-    W: RealArray = vectors[:, kept] * np.sqrt(len(K) / values[kept])
+    W: Float64Array = vectors[:, kept] * np.sqrt(len(K) / values[kept])
     return W
 
 
 def supervised_bits(
-    K: RealArray, classes: NDArray[np.int64], n_bits: int, *, on_step: OnStep | None = None
+    K: Float64Array, classes: Int64Array, n_bits: int, *, on_step: StepCallback | None = None
 ) -> Bits:
     """Learn the coefficients, bit by bit, each for what the bits before it leave unexplained.
 
@@ -239,7 +236,7 @@ class KSH(SupervisedMixin, KernelHasher):
         self.bandwidth = bandwidth
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         owner = rows.owner
         n_bits = _validation.integer(self.n_bits, "n_bits", owner, low=1)
         n_anchors = _validation.integer(self.n_anchors, "n_anchors", owner, low=1)

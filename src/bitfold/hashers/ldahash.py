@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold import _validation
 from bitfold._linalg.principal import along, n_bits_within_features
 from bitfold._linalg.scatter import Scatter, scatter, whitening
 from bitfold._linalg.spectral import largest, with_fixed_signs
 from bitfold._threads import serial_blas
+from bitfold._types import AnyArray, Float32Array, Float64Array, Int64Array, ProgressCallback
 from bitfold.hashers._labels import Labeled, SupervisedMixin, labeled
-from bitfold.hashers.base.hasher import Progress
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.io.rows import Rows, block_length
-
-FloatArray = NDArray[np.float32]
-RealArray = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 SAMPLE = 1 << 16
 """Rows that pairs are drawn from."""
@@ -28,8 +23,8 @@ SAMPLE = 1 << 16
 class PairCovariances(NamedTuple):
     """Mean of (x - x')(x - x')ᵀ over pairs of one class, and over pairs of two."""
 
-    positive: RealArray
-    negative: RealArray
+    positive: Float64Array
+    negative: Float64Array
 
 
 def pair_covariances(rows: Rows, known: Labeled, measured: Scatter) -> PairCovariances:
@@ -46,19 +41,19 @@ def pair_covariances(rows: Rows, known: Labeled, measured: Scatter) -> PairCovar
     return PairCovariances(positive, negative)
 
 
-def _class_weighted(rows: Rows, known: Labeled, measured: Scatter) -> RealArray:
+def _class_weighted(rows: Rows, known: Labeled, measured: Scatter) -> Float64Array:
     """Σ_c n_c/n Σ_{x in c} (x - m_c)(x - m_c)ᵀ, which is Σ_c n_c² C_c / n."""
     step = block_length(rows.n_features)
     means = measured.means.astype(np.float32)
     weights = np.sqrt(measured.shares).astype(np.float32)
 
-    def of_block(values: FloatArray, start: int) -> FloatArray:
+    def of_block(values: Float32Array, start: int) -> Float32Array:
         first, last = np.searchsorted(known.rows, (start, start + step))
         classes = known.classes[first:last]
         values = values[known.rows[first:last] - start]
         values -= means[classes]
         values *= weights[classes, None]
-        product: FloatArray = values.T @ values
+        product: Float32Array = values.T @ values
         return product
 
     total = np.zeros_like(measured.covariance)
@@ -67,7 +62,7 @@ def _class_weighted(rows: Rows, known: Labeled, measured: Scatter) -> RealArray:
     return total
 
 
-def discriminants(pairs: PairCovariances, n: int, regularization: float) -> RealArray:
+def discriminants(pairs: PairCovariances, n: int, regularization: float) -> Float64Array:
     """Return the n directions w, one a row, that maximize wᵀ Σ_N w / wᵀ Σ_P w.
 
     The paper minimizes the inverse ratio, which is the same but for what never varies: there 0/0
@@ -81,26 +76,26 @@ def discriminants(pairs: PairCovariances, n: int, regularization: float) -> Real
 class Pairs(NamedTuple):
     """Two ends of each of some pairs, as positions."""
 
-    left: Indices
-    right: Indices
+    left: Int64Array
+    right: Int64Array
 
 
 class _Order(NamedTuple):
     """Rows sorted by class: which row stands where; each class's start and size; each's class."""
 
-    rows: Indices
-    starts: Indices
-    sizes: Indices
-    classes: Indices
+    rows: Int64Array
+    starts: Int64Array
+    sizes: Int64Array
+    classes: Int64Array
 
 
-def _by_class(classes: Indices) -> _Order:
+def _by_class(classes: Int64Array) -> _Order:
     order = np.argsort(classes, kind="stable")
     sizes = np.bincount(classes)
     return _Order(order, np.cumsum(sizes) - sizes, sizes, classes[order])
 
 
-def draw_positive(classes: Indices, count: int, rng: np.random.Generator) -> Pairs:
+def draw_positive(classes: Int64Array, count: int, rng: np.random.Generator) -> Pairs:
     """Draw pairs of one class, any such pair alike."""
     rows, starts, sizes, of = _by_class(classes)
     partners = (sizes - 1)[of]
@@ -110,7 +105,7 @@ def draw_positive(classes: Indices, count: int, rng: np.random.Generator) -> Pai
     return Pairs(rows[left], rows[right])
 
 
-def draw_negative(classes: Indices, count: int, rng: np.random.Generator) -> Pairs:
+def draw_negative(classes: Int64Array, count: int, rng: np.random.Generator) -> Pairs:
     """Draw pairs of two classes, any such pair alike."""
     rows, starts, sizes, of = _by_class(classes)
     partners = (len(of) - sizes)[of]
@@ -120,7 +115,7 @@ def draw_negative(classes: Indices, count: int, rng: np.random.Generator) -> Pai
     return Pairs(rows[left], rows[right])
 
 
-def best_threshold(values: RealArray | FloatArray, positive: Pairs, negative: Pairs) -> float:
+def best_threshold(values: Float64Array | Float32Array, positive: Pairs, negative: Pairs) -> float:
     """Return the t at which {value > t} errs least: positive pairs parted, negative ones not.
 
     A pair is parted by t from its lesser value on, up to its greater one. So the rates change at
@@ -187,7 +182,7 @@ class LDAHash(SupervisedMixin, LinearHasher):
         self.regularization = regularization
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         n_bits = None if self.n_bits is None else n_bits_within_features(self.n_bits, rows)
         n_pairs = _validation.integer(self.n_pairs, "n_pairs", rows.owner, low=1)
         regularization = _validation.positive(self.regularization, "regularization", rows.owner)

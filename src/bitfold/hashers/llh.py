@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from bitfold import _validation
@@ -15,40 +14,40 @@ from bitfold._kernels.locally_linear import sparse_weights, weighted_sum
 from bitfold._linalg import graph, spectral
 from bitfold._linalg.principal import DEFAULT_BITS
 from bitfold._threads import serial_blas
+from bitfold._types import AnyArray, Float32Array, Float64Array, ProgressCallback, StepCallback
 from bitfold.base_set import BaseStrategy, KMeansBase
 from bitfold.hashers.base.base_set import InductiveHasher
-from bitfold.hashers.base.hasher import Hasher, Progress
+from bitfold.hashers.base.hasher import Hasher
 from bitfold.hashers.strategies import base_strategy
 from bitfold.induction import BaseSet
 from bitfold.io.rows import Rows
-from bitfold.rotation import OnStep, itq
-
-FloatArray = NDArray[np.float32]
-RealArray = NDArray[np.float64]
+from bitfold.rotation import itq
 
 
 class Carrier(NamedTuple):
     """The base set, ready to be searched, and the squared distances within it."""
 
     base: BaseSet
-    apart: FloatArray
+    apart: Float32Array
 
 
 class Joint(NamedTuple):
     """The embedding, turned toward its signs, and the objective before each step to it."""
 
-    embedding: RealArray
+    embedding: Float64Array
     losses: list[float]
 
 
-def sq_distances(points: FloatArray) -> FloatArray:
+def sq_distances(points: Float32Array) -> Float32Array:
     """Return |b_i - b_j|² of all pairs."""
     apart = np.empty((len(points), len(points)), np.float32)
     products.sq_distances(points, points, apart)
     return apart
 
 
-def rebuilding_error(points: FloatArray, apart: FloatArray, k: int, penalty: float) -> RealArray:
+def rebuilding_error(
+    points: Float32Array, apart: Float32Array, k: int, penalty: float
+) -> Float64Array:
     """Return M = (I - W)ᵀ(I - W), W rebuilding each point from its k nearest others."""
     near = graph.nearest(points, k).indices.astype(np.int32)
     weights = np.empty(near.shape, np.float32)
@@ -56,29 +55,29 @@ def rebuilding_error(points: FloatArray, apart: FloatArray, k: int, penalty: flo
     sparse_weights(near, distances, apart, penalty, weights)
     W = graph.sparse_rows(near, weights.astype(np.float64), len(points))
     residual = sparse.eye_array(len(points), format="csr") - W
-    M: RealArray = (residual.T @ residual).toarray()
+    M: Float64Array = (residual.T @ residual).toarray()
     return M
 
 
-def signs(Z: RealArray) -> RealArray:
+def signs(Z: Float64Array) -> Float64Array:
     """Return 1 above zero and -1 elsewhere."""
     return np.where(Z > 0, 1.0, -1.0)
 
 
-def frame(target: RealArray) -> RealArray:
+def frame(target: Float64Array) -> Float64Array:
     """Return the Z closest to the target, of those with ZᵀZ = mI and Zᵀ1 = 0."""
     left, _, right = np.linalg.svd(target - target.mean(axis=0), full_matrices=False)
-    Z: RealArray = np.sqrt(len(target)) * left @ right
+    Z: Float64Array = np.sqrt(len(target)) * left @ right
     return Z
 
 
 def joint_embedding(
-    M: RealArray,
+    M: Float64Array,
     n_bits: int,
     eta: float,
     n_iter: int,
     rng: np.random.Generator,
-    on_step: OnStep | None = None,
+    on_step: StepCallback | None = None,
 ) -> Joint:
     """Minimize tr(ZᵀMZ) + η |B - ZR|² over Z, the rotation R and the signs B, in turn.
 
@@ -170,7 +169,7 @@ class LLH(InductiveHasher):
         self.n_iter = n_iter
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         owner = type(self).__name__
         if self.n_bits is not None:
             _validation.integer(self.n_bits, "n_bits", owner, low=1)
@@ -203,7 +202,7 @@ class LLH(InductiveHasher):
     def _base(self) -> BaseSet:
         return self._carrier.base
 
-    def _embed_block(self, values: FloatArray) -> FloatArray:
+    def _embed_block(self, values: Float32Array) -> Float32Array:
         base, apart = self._carrier
         near, distances = base.neighbors(values)
         weights = np.empty(near.shape, np.float32)

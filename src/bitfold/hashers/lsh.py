@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold import _validation
-from bitfold.hashers.base.hasher import Progress
+from bitfold._types import AnyArray, Float64Array, ProgressCallback
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.io.rows import Rows
 
 
-def random_directions(
-    n_bits: int, n_features: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def random_directions(n_bits: int, n_features: int, rng: np.random.Generator) -> Float64Array:
     """Draw normals of any direction alike: two vectors differ in a bit as often as angle / π."""
     return rng.standard_normal((n_bits, n_features))
 
@@ -55,7 +50,7 @@ class LSH(LinearHasher):
         self.center = center
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         n_bits = _validation.integer(self.n_bits, "n_bits", rows.owner, low=1)
         _validation.one_of(self.center, "center", rows.owner, (True, False))
         W = random_directions(n_bits, rows.n_features, _validation.generator(self.random_state))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,13 +14,18 @@ from bitfold._kernels import products
 from bitfold._linalg.principal import DEFAULT_BITS, covariance
 from bitfold._linalg.spectral import largest, with_fixed_signs
 from bitfold._threads import map_blocks
+from bitfold._types import (
+    AnyArray,
+    Float32Array,
+    Float64Array,
+    Int64Array,
+    IntpArray,
+    ProgressCallback,
+)
 from bitfold.codes import Codes
-from bitfold.hashers.base.hasher import Hasher, Progress
+from bitfold.hashers.base.hasher import Hasher
 from bitfold.hashers.sh import Extent, extent
 from bitfold.io.rows import Rows, block_length
-
-FloatArray = NDArray[np.float32]
-RealArray = NDArray[np.float64]
 
 N_BINS = 256
 """Places along a direction at which its eigenfunctions are computed."""
@@ -36,19 +40,19 @@ SHARE = 0.25
 class Eigenfunctions(NamedTuple):
     """Functions on a grid, one a row, and their eigenvalues in parts of the trivial one's."""
 
-    functions: RealArray
-    values: RealArray
+    functions: Float64Array
+    values: Float64Array
 
 
 class Chosen(NamedTuple):
     """The kept eigenfunctions, largest eigenvalue first, with the direction of each."""
 
-    functions: RealArray
-    values: RealArray
-    directions: NDArray[np.intp]
+    functions: Float64Array
+    values: Float64Array
+    directions: IntpArray
 
 
-def histograms(rows: Rows, directions: RealArray, within: Extent) -> NDArray[np.int64]:
+def histograms(rows: Rows, directions: Float64Array, within: Extent) -> Int64Array:
     """Count the rows in each of ``N_BINS`` places along each direction, by one pass."""
     W = np.ascontiguousarray(directions.T, np.float32)
     step = block_length(max(rows.n_features, 2 * len(directions)))
@@ -56,7 +60,7 @@ def histograms(rows: Rows, directions: RealArray, within: Extent) -> NDArray[np.
     per_unit = np.divide(N_BINS, width, out=np.zeros_like(width), where=width > 0)
     shift = N_BINS * np.arange(len(directions))
 
-    def of_block(values: FloatArray, start: int) -> NDArray[np.intp]:
+    def of_block(values: Float32Array, start: int) -> IntpArray:
         along = values @ W
         places = ((along - within.low) * per_unit).clip(0, N_BINS - 1).astype(np.intp)
         return np.bincount((places + shift).ravel(), minlength=N_BINS * len(directions))
@@ -67,19 +71,19 @@ def histograms(rows: Rows, directions: RealArray, within: Extent) -> NDArray[np.
     return total.reshape(len(directions), N_BINS)
 
 
-def bulk(whole: Extent, variances: RealArray) -> Extent:
+def bulk(whole: Extent, variances: Float64Array) -> Extent:
     """Cut the extent at six standard deviations: a far-off point would leave the rest one place."""
     reach = 6 * np.sqrt(np.maximum(variances, 0))
     return Extent(np.maximum(whole.low, -reach), np.minimum(whole.high, reach))
 
 
-def grids(within: Extent) -> RealArray:
+def grids(within: Extent) -> Float64Array:
     """Return the middles of the places, one row a direction."""
     middles = (np.arange(N_BINS) + 0.5) / N_BINS
     return within.low[:, None] + np.outer(within.high - within.low, middles)
 
 
-def eigenfunctions(grid: RealArray, marginal: RealArray, bandwidth: float) -> Eigenfunctions:
+def eigenfunctions(grid: Float64Array, marginal: Float64Array, bandwidth: float) -> Eigenfunctions:
     """Return the eigenfunctions of the affinity along one direction, all but the trivial first.
 
     They solve ∫ w(u, v) φ(v) p(v) dv = λ φ(u) with w = exp(-(u - v)²/2σ²): the sum of λ φ(u) φ(v)
@@ -108,8 +112,8 @@ def strongest(found: Sequence[Eigenfunctions]) -> Chosen:
 
 
 def product_affinity(
-    a: FloatArray, b: FloatArray, weights: FloatArray, directions: NDArray[np.intp]
-) -> FloatArray:
+    a: Float32Array, b: Float32Array, weights: Float32Array, directions: IntpArray
+) -> Float32Array:
     """Return Π_i (1 + Σ_j λ_ij a_ij b_ij) - 1 for each row of a and of b, which hold ±1.
 
     Multiplied out, it is the sum over all products of eigenfunctions of different directions,
@@ -176,18 +180,18 @@ class MDSH(Hasher):
     }
     _scalars: ClassVar[dict[str, type]] = {**Hasher._scalars, "bandwidth_": float}
 
-    directions_: FloatArray
-    grids_: FloatArray
-    eigenfunctions_: FloatArray
-    eigenvalues_: FloatArray
-    bit_directions_: FloatArray
+    directions_: Float32Array
+    grids_: Float32Array
+    eigenfunctions_: Float32Array
+    eigenvalues_: Float32Array
+    bit_directions_: Float32Array
     bandwidth_: float
 
     def __init__(self, n_bits: int | None = None, *, bandwidth: float | None = None) -> None:
         self.n_bits = n_bits
         self.bandwidth = bandwidth
 
-    def affinity(self, codes_a: Codes, codes_b: Codes) -> FloatArray:
+    def affinity(self, codes_a: Codes, codes_b: Codes) -> Float32Array:
         """Return the affinity that the codes stand for, up to a scale: larger is nearer.
 
         It weighs the bits and counts products of bits, which tells points apart that have equal
@@ -202,7 +206,7 @@ class MDSH(Hasher):
         step = block_length(max(len(a), self.n_bits_))
         which = self.bit_directions_.astype(np.intp)
 
-        def of_block(start: int) -> FloatArray:
+        def of_block(start: int) -> Float32Array:
             return product_affinity(a, b[start : start + step], self.eigenvalues_, which)
 
         out = np.empty((len(a), len(b)), np.float32)
@@ -211,7 +215,7 @@ class MDSH(Hasher):
             out[:, start : start + step] = part
         return out
 
-    def _as_signs(self, codes: Codes, name: str) -> FloatArray:
+    def _as_signs(self, codes: Codes, name: str) -> Float32Array:
         check_is_fitted(self, "n_bits_")
         owner = type(self).__name__
         if not isinstance(codes, Codes):
@@ -220,7 +224,7 @@ class MDSH(Hasher):
             _validation.refuse(name, owner, f"codes of {self.n_bits_} bits", codes.n_bits)
         return codes.unpack() * np.float32(2) - np.float32(1)
 
-    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         n_bits = DEFAULT_BITS if self.n_bits is None else self.n_bits
         n_bits = _validation.integer(n_bits, "n_bits", rows.owner, low=1)
         C = covariance(rows)
@@ -246,7 +250,7 @@ class MDSH(Hasher):
         # Two points are twice the total variance apart, squared, on average.
         return SHARE * float(np.sqrt(2 * max(total_variance, 0))) or 1.0
 
-    def _settle(self, chosen: Chosen, directions: RealArray, grid: RealArray) -> None:
+    def _settle(self, chosen: Chosen, directions: Float64Array, grid: Float64Array) -> None:
         """Fix the bits and keep the directions that have one."""
         owner, there = type(self).__name__, len(chosen.values)
         if there == 0:
@@ -264,7 +268,7 @@ class MDSH(Hasher):
         self.eigenvalues_ = chosen.values[:n_bits].astype(np.float32)
         self.bit_directions_ = which.astype(np.float32)
 
-    def _embed_block(self, values: FloatArray) -> FloatArray:
+    def _embed_block(self, values: Float32Array) -> Float32Array:
         along = np.empty((len(values), len(self.directions_)), np.float32)
         products.dots(values, self.directions_, along)
         out = np.empty((len(values), self.n_bits_), np.float32)

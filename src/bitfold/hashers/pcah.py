@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from numpy.typing import NDArray
-
 from bitfold._linalg.principal import n_bits_within_features, principal_directions
-from bitfold.hashers.base.hasher import Progress
+from bitfold._types import AnyArray, ProgressCallback
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.io.rows import Rows
 
@@ -38,6 +34,6 @@ class PCAH(LinearHasher):
     def __init__(self, n_bits: int | None = None) -> None:
         self.n_bits = n_bits
 
-    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         n_bits = n_bits_within_features(self.n_bits, rows)
         self._settle(principal_directions(rows, n_bits).directions)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold import _validation
-from bitfold.hashers.base.hasher import Progress
+from bitfold._types import AnyArray, Float64Array, ProgressCallback
 from bitfold.hashers.base.periodic import WaveHasher
 from bitfold.hashers.sklsh import neighbor_distance, scale
 from bitfold.io.rows import Rows
-
-RealArray = NDArray[np.float64]
 
 WIDTHS = 4
 """Width of a bucket in distances to a near neighbor, as in the authors' E2LSH."""
@@ -22,8 +19,8 @@ WIDTHS = 4
 class Buckets(NamedTuple):
     """⌊(a·x + b) / width⌋, one a row."""
 
-    directions: RealArray
-    offsets: RealArray
+    directions: Float64Array
+    offsets: Float64Array
 
 
 def random_buckets(
@@ -88,7 +85,7 @@ class PStableLSH(WaveHasher):
         self.width = width
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         n_bits = _validation.integer(self.n_bits, "n_bits", rows.owner, low=1)
         p = int(_validation.one_of(self.p, "p", rows.owner, (1, 2)))
         for_buckets, for_sample = _validation.generators(self.random_state, 2)

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.svm import SVC
 
 from bitfold import _validation
-from bitfold.hashers.base.hasher import Progress
+from bitfold._types import AnyArray, Int64Array, ProgressCallback
 from bitfold.hashers.base.linear import Hyperplane, LinearHasher
 from bitfold.io.rows import Rows
 
-RealArray = NDArray[np.float64]
 
-
-def random_labels(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def random_labels(n: int, rng: np.random.Generator) -> Int64Array:
     """Draw labels ±1, as many of one as of the other, give or take one."""
     return rng.permutation(np.where(np.arange(n) < n // 2, 1, -1))
 
 
-def maximum_margin(X: NDArray[Any], labels: NDArray[np.int64], C: float) -> Hyperplane:
+def maximum_margin(X: AnyArray, labels: Int64Array, C: float) -> Hyperplane:
     """Return the hyperplane that parts the labels with the widest margin.
 
     Parameters
@@ -82,7 +77,7 @@ class RMMH(LinearHasher):
         self.C = C
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         owner = rows.owner
         n_bits = _validation.integer(self.n_bits, "n_bits", owner, low=1)
         n_samples = _validation.integer(self.n_samples, "n_samples", owner, low=2)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold import _validation
 from bitfold._linalg.principal import principal_directions
-from bitfold.hashers.base.hasher import Progress
+from bitfold._types import AnyArray, Float32Array, Float64Array, IntpArray, ProgressCallback
 from bitfold.hashers.base.periodic import WaveHasher
 from bitfold.io.rows import Rows, block_length
-
-FloatArray = NDArray[np.float32]
-RealArray = NDArray[np.float64]
 
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -22,23 +18,23 @@ _LARGEST = float(np.finfo(np.float32).max)
 class Extent(NamedTuple):
     """Where the data begin and end along each direction."""
 
-    low: RealArray
-    high: RealArray
+    low: Float64Array
+    high: Float64Array
 
 
 class Modes(NamedTuple):
     """Waves, slowest first: the direction of each and how fast it turns, in radians a unit."""
 
-    directions: NDArray[np.intp]
-    frequencies: RealArray
+    directions: IntpArray
+    frequencies: Float64Array
 
 
-def extent(rows: Rows, directions: RealArray) -> Extent:
+def extent(rows: Rows, directions: Float64Array) -> Extent:
     """Return the least and the greatest coordinate along each direction, by one pass."""
     W = np.ascontiguousarray(directions.T, np.float32)
     step = block_length(rows.n_features)
 
-    def of_block(values: FloatArray, start: int) -> tuple[FloatArray, FloatArray]:
+    def of_block(values: Float32Array, start: int) -> tuple[Float32Array, Float32Array]:
         along = values @ W
         return along.min(axis=0), along.max(axis=0)
 
@@ -48,7 +44,7 @@ def extent(rows: Rows, directions: RealArray) -> Extent:
     return Extent(low.astype(np.float64), high.astype(np.float64))
 
 
-def slowest_modes(ranges: RealArray, n_bits: int) -> Modes:
+def slowest_modes(ranges: Float64Array, n_bits: int) -> Modes:
     """Return the n_bits smallest of the frequencies jπ / range, j = 1, 2, ..., of all directions.
 
     They are the eigenfunctions cos(jπ(u - a) / (b - a)) of the Laplacian of a uniform box that
@@ -96,12 +92,12 @@ class SH(WaveHasher):
         "eigenvalues_": ("n_bits_",),
     }
 
-    eigenvalues_: FloatArray
+    eigenvalues_: Float32Array
 
     def __init__(self, n_bits: int = 64) -> None:
         self.n_bits = n_bits
 
-    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         n_bits = _validation.integer(self.n_bits, "n_bits", rows.owner, low=1)
         directions = principal_directions(rows, min(n_bits, rows.n_features)).directions
         progress("principal directions", 1, 1)

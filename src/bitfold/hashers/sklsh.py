@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from bitfold import _validation
 from bitfold._threads import map_blocks
-from bitfold.hashers.base.hasher import Progress
+from bitfold._types import AnyArray, Float64Array, ProgressCallback
 from bitfold.hashers.base.periodic import WaveHasher
 from bitfold.io.rows import Rows
-
-RealArray = NDArray[np.float64]
 
 NEIGHBOR = 50
 """The neighbor whose mean distance is the scale of a neighborhood."""
@@ -40,9 +37,9 @@ def neighbor_distance(rows: Rows, rng: np.random.Generator, p: int = 2) -> float
     rank = min(NEIGHBOR, len(sample) - 1)
     metric = {1: "cityblock", 2: "euclidean"}[p]
 
-    def of_batch(start: int) -> RealArray:
+    def of_batch(start: int) -> Float64Array:
         distances = cdist(witnesses[start : start + _BATCH], sample, metric)
-        ranked: RealArray = np.partition(distances, rank, axis=1)[:, rank]
+        ranked: Float64Array = np.partition(distances, rank, axis=1)[:, rank]
         return ranked
 
     starts = range(0, len(witnesses), _BATCH)
@@ -61,9 +58,9 @@ def scale(value: Any, name: str, owner: str) -> float:
 class Waves(NamedTuple):
     """cos(w·x + b) + t, one wave a row."""
 
-    frequencies: RealArray
-    phases: RealArray
-    offsets: RealArray
+    frequencies: Float64Array
+    phases: Float64Array
+    offsets: Float64Array
 
 
 def random_waves(n_bits: int, n_features: int, bandwidth: float, rng: np.random.Generator) -> Waves:
@@ -125,7 +122,7 @@ class SKLSH(WaveHasher):
         self.bandwidth = bandwidth
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         n_bits = _validation.integer(self.n_bits, "n_bits", rows.owner, low=1)
         for_waves, for_sample = _validation.generators(self.random_state, 2)
         if self.bandwidth is None:

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold import _validation
 from bitfold._kernels import products
 from bitfold._threads import map_blocks, serial_blas
+from bitfold._types import AnyArray, BoolArray, Float32Array, ProgressCallback
 from bitfold.codes import Codes
-from bitfold.hashers.base.hasher import Hasher, Progress
+from bitfold.hashers.base.hasher import Hasher
 from bitfold.io.rows import Rows, block_length
-
-FloatArray = NDArray[np.float32]
-RealArray = NDArray[np.float64]
 
 MEAN_TOLERANCE = 0.10
 """Mean of |o_ij - n/4| that is good enough, in units of n/4 (the paper's ε_m)."""
@@ -38,22 +35,22 @@ There its sphere is a plane to all points, and farther out float32 could not tel
 class Spheres(NamedTuple):
     """Centers, one a row, squared radii, and how many rounds it took to place them."""
 
-    pivots: FloatArray
-    sq_radii: FloatArray
+    pivots: Float32Array
+    sq_radii: Float32Array
     n_iter: int
 
 
-def random_pivots(points: FloatArray, n_bits: int, rng: np.random.Generator) -> FloatArray:
+def random_pivots(points: Float32Array, n_bits: int, rng: np.random.Generator) -> Float32Array:
     """Start every pivot at the mean of some random points."""
     chosen = rng.integers(len(points), size=(n_bits, _PIVOT_POINTS))
     return np.stack([points[few].mean(axis=0) for few in chosen])
 
 
-def halving(pivots: FloatArray, points: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
+def halving(pivots: Float32Array, points: Float32Array) -> tuple[Float32Array, BoolArray]:
     """Return squared radii that have half of the points inside, and which ones are, (bits, n)."""
     step = block_length(len(pivots))
 
-    def of_block(start: int) -> FloatArray:
+    def of_block(start: int) -> Float32Array:
         part = points[start : start + step]
         out = np.empty((len(part), len(pivots)), np.float32)
         products.sq_distances(part, pivots, out)
@@ -65,14 +62,14 @@ def halving(pivots: FloatArray, points: FloatArray) -> tuple[FloatArray, NDArray
     return sq_radii, distances < sq_radii[:, None]
 
 
-def overlaps(inside: NDArray[np.bool_]) -> FloatArray:
+def overlaps(inside: BoolArray) -> Float32Array:
     """Count the points that two spheres share, for every two; on the diagonal, that one holds."""
     # Whole numbers below 2²⁴: exact in float32 in any order.
     indicator = inside.astype(np.float32)
     return indicator @ indicator.T
 
 
-def balanced(shared: FloatArray, n: int) -> bool:
+def balanced(shared: Float32Array, n: int) -> bool:
     """Tell whether every two spheres share about a quarter of the n points."""
     between = shared[np.triu_indices(len(shared), 1)].astype(np.float64)
     if not len(between):
@@ -82,7 +79,7 @@ def balanced(shared: FloatArray, n: int) -> bool:
     return off <= MEAN_TOLERANCE * aim and float(between.std()) <= SPREAD_TOLERANCE * aim
 
 
-def pushed(pivots: FloatArray, shared: FloatArray, n: int) -> FloatArray:
+def pushed(pivots: Float32Array, shared: Float32Array, n: int) -> Float32Array:
     """Move pivots away from those they share too much with, and toward the others (Alg. 1).
 
     The mean over j of (o_ij - n/4) / (n/4) · (p_i - p_j) / 2.
@@ -91,20 +88,20 @@ def pushed(pivots: FloatArray, shared: FloatArray, n: int) -> FloatArray:
     P = pivots.astype(np.float64)
     with serial_blas():  # the same sums on any number of cores
         force = strength.sum(axis=1, keepdims=True) * P - strength @ P
-    moved: FloatArray = (P + force / len(P)).astype(np.float32)
+    moved: Float32Array = (P + force / len(P)).astype(np.float32)
     return moved
 
 
-def within_reach(pivots: FloatArray, reach: float) -> FloatArray:
+def within_reach(pivots: Float32Array, reach: float) -> Float32Array:
     """Bring pivots that went too far back to where float32 can follow."""
     lengths = np.linalg.norm(pivots.astype(np.float64), axis=1, keepdims=True)
     shrink = np.divide(reach, lengths, out=np.ones_like(lengths), where=lengths > reach)
-    near: FloatArray = (pivots * shrink).astype(np.float32)
+    near: Float32Array = (pivots * shrink).astype(np.float32)
     return near
 
 
 def spheres(
-    points: FloatArray,
+    points: Float32Array,
     n_bits: int,
     max_iter: int,
     rng: np.random.Generator,
@@ -172,8 +169,8 @@ class SpH(Hasher):
 
     _scalars: ClassVar[dict[str, type]] = {**Hasher._scalars, "n_iter_": int}
 
-    pivots_: FloatArray
-    sq_radii_: FloatArray
+    pivots_: Float32Array
+    sq_radii_: Float32Array
     n_iter_: int
 
     def __init__(
@@ -189,7 +186,7 @@ class SpH(Hasher):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         n_bits = _validation.integer(self.n_bits, "n_bits", rows.owner, low=1)
         n_samples = _validation.integer(self.n_samples, "n_samples", rows.owner, low=2)
         max_iter = _validation.integer(self.max_iter, "max_iter", rows.owner, low=1)
@@ -199,7 +196,7 @@ class SpH(Hasher):
         self.n_bits_ = n_bits
         self.pivots_, self.sq_radii_, self.n_iter_ = found
 
-    def _embed_block(self, values: FloatArray) -> FloatArray:
+    def _embed_block(self, values: Float32Array) -> Float32Array:
         """r² - d²: above zero within the sphere."""
         out = np.empty((len(values), self.n_bits_), np.float32)
         products.sq_distances(values, self.pivots_, out)
@@ -208,7 +205,7 @@ class SpH(Hasher):
         return out.clip(-_LARGEST, _LARGEST, out=out)
 
     @staticmethod
-    def distance(a: Codes, b: Codes) -> FloatArray:
+    def distance(a: Codes, b: Codes) -> Float32Array:
         """Return the spherical Hamming distances of codes, (len(a), len(b)).
 
         Spheres that hold one of the two points, over spheres that hold both: more common spheres

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold import _validation
 from bitfold._linalg.principal import covariance, n_bits_within_features
 from bitfold._linalg.spectral import largest
 from bitfold._threads import serial_blas
+from bitfold._types import (
+    AnyArray,
+    Float32Array,
+    Float64Array,
+    Int64Array,
+    ProgressCallback,
+    StepCallback,
+)
 from bitfold.hashers._labels import SupervisedMixin, labeled
-from bitfold.hashers.base.hasher import Progress
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.io.rows import Rows
-
-FloatArray = NDArray[np.float32]
-RealArray = NDArray[np.float64]
-OnStep = Callable[[int, int], None]
 
 ALPHA = 0.3
 """How much a pair on which a bit was wrong weighs more for the next ones."""
@@ -31,26 +31,26 @@ _RHO = 0.01
 _VARIANTS = ("sequential", "nonorthogonal", "orthogonal")
 
 
-def pair_labels(classes: NDArray[np.int64]) -> FloatArray:
+def pair_labels(classes: Int64Array) -> Float32Array:
     """S: 1 for a pair of one class, -1 for others."""
-    S: FloatArray = np.where(classes[:, None] == classes, np.float32(1), np.float32(-1))
+    S: Float32Array = np.where(classes[:, None] == classes, np.float32(1), np.float32(-1))
     return S
 
 
-def agreement(X: FloatArray, S: FloatArray) -> RealArray:
+def agreement(X: Float32Array, S: Float32Array) -> Float64Array:
     """Return XᵀSX / n²: along w, the mean of S_ij times the projections of i and of j."""
     product = (X.T @ (S @ X)).astype(np.float64)
     # Rounding apart it is symmetric, which a Cholesky factor takes at its word.
-    symmetric: RealArray = (product + product.T) / (2 * len(X) ** 2)
+    symmetric: Float64Array = (product + product.T) / (2 * len(X) ** 2)
     return symmetric
 
 
-def orthogonal(M: RealArray, n_bits: int) -> RealArray:
+def orthogonal(M: Float64Array, n_bits: int) -> Float64Array:
     """Return the leading eigenvectors of the adjusted covariance M, one a row."""
     return largest(M, n_bits).vectors.T
 
 
-def nonorthogonal(M: RealArray, n_bits: int) -> RealArray:
+def nonorthogonal(M: Float64Array, n_bits: int) -> Float64Array:
     """Return directions that may lean toward the strong ones, one a row.
 
     Where orthogonality is but a penalty ρ |WᵀW - I|², W is L U for the leading eigenvectors U of M
@@ -62,11 +62,11 @@ def nonorthogonal(M: RealArray, n_bits: int) -> RealArray:
     if rho <= 0:
         return vectors[:, :n_bits].T
     L = np.linalg.cholesky(np.eye(len(M)) + M / rho)
-    W: RealArray = L @ vectors[:, :n_bits]
+    W: Float64Array = L @ vectors[:, :n_bits]
     return W.T
 
 
-def emphasize(S: FloatArray, projections: FloatArray, alpha: float = ALPHA) -> FloatArray:
+def emphasize(S: Float32Array, projections: Float32Array, alpha: float = ALPHA) -> Float32Array:
     """Return S - α T: pairs that these projections have on the wrong side weigh more.
 
     T is the product of the two projections where its sign is not that of S, and 0 elsewhere. The
@@ -79,23 +79,23 @@ def emphasize(S: FloatArray, projections: FloatArray, alpha: float = ALPHA) -> F
     return S - np.where(wrong, np.float32(alpha) * products, np.float32(0))
 
 
-def deflate(C: RealArray, w: RealArray) -> RealArray:
+def deflate(C: Float64Array, w: Float64Array) -> Float64Array:
     """Return the covariance of the residues x - w wᵀx, w being of length 1."""
     Cw = C @ w
     cross = np.outer(w, Cw)
-    rest: RealArray = C - cross - cross.T + (w @ Cw) * np.outer(w, w)
+    rest: Float64Array = C - cross - cross.T + (w @ Cw) * np.outer(w, w)
     return rest
 
 
 def sequential(
-    X: FloatArray,
-    S: FloatArray,
-    C: RealArray,
+    X: Float32Array,
+    S: Float32Array,
+    C: Float64Array,
     n_bits: int,
     eta: float,
     *,
-    on_step: OnStep | None = None,
-) -> RealArray:
+    on_step: StepCallback | None = None,
+) -> Float64Array:
     """Return directions, one a row, each learned to correct those before it (SPLH).
 
     Parameters
@@ -172,7 +172,7 @@ class SSH(SupervisedMixin, LinearHasher):
         self.eta = eta
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         owner = rows.owner
         variant = _validation.one_of(self.variant, "variant", owner, _VARIANTS)
         if variant == "sequential" and self.n_bits is not None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
@@ -15,19 +12,15 @@ from bitfold._linalg.graph import gaussian_graph
 from bitfold._linalg.principal import DEFAULT_BITS
 from bitfold._linalg.spectral import smallest, with_fixed_signs
 from bitfold._threads import serial_blas
-from bitfold.hashers.base.hasher import Progress
+from bitfold._types import AnyArray, BoolArray, Float64Array, ProgressCallback
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.io.rows import Rows
-
-FloatArray = NDArray[np.float32]
-RealArray = NDArray[np.float64]
-Bits = NDArray[np.bool_]
 
 _DENSE = 1000
 """Points up to which all of the graph's matrix is quicker than its edges."""
 
 
-def laplacian_eigenvectors(weights: sparse.csr_array, n: int) -> RealArray:
+def laplacian_eigenvectors(weights: sparse.csr_array, n: int) -> Float64Array:
     """Return the n smallest solutions of L y = λ D y but the constant one, as columns.
 
     They are y = D^-1/2 v of the largest eigenvectors v of D^-1/2 W D^-1/2.
@@ -39,16 +32,16 @@ def laplacian_eigenvectors(weights: sparse.csr_array, n: int) -> RealArray:
         vectors = smallest(np.eye(len(roots)) - N.toarray(), n, roots).vectors
     else:
         vectors = _by_edges(N, n, roots / np.linalg.norm(roots))
-    Y: RealArray = vectors / roots[:, None]
+    Y: Float64Array = vectors / roots[:, None]
     return Y
 
 
-def _by_edges(N: sparse.csr_array, n: int, trivial: RealArray) -> RealArray:
+def _by_edges(N: sparse.csr_array, n: int, trivial: Float64Array) -> Float64Array:
     """Return the n largest eigenvectors of a sparse matrix of norm 1, but for the trivial one."""
 
-    def times(v: RealArray) -> RealArray:
+    def times(v: Float64Array) -> Float64Array:
         # The trivial eigenvalue, 1, goes below all others.
-        lowered: RealArray = N @ v - 2 * (trivial @ v) * trivial
+        lowered: Float64Array = N @ v - 2 * (trivial @ v) * trivial
         return lowered
 
     lowered_N = LinearOperator(N.shape, times, dtype=np.float64)
@@ -59,9 +52,9 @@ def _by_edges(N: sparse.csr_array, n: int, trivial: RealArray) -> RealArray:
     return with_fixed_signs(vectors[:, ::-1])
 
 
-def median_bits(Y: RealArray) -> Bits:
+def median_bits(Y: Float64Array) -> BoolArray:
     """Cut each column at its median, which gives as many ones as zeros."""
-    bits: Bits = np.median(Y, axis=0) < Y
+    bits: BoolArray = np.median(Y, axis=0) < Y
     return bits
 
 
@@ -122,7 +115,7 @@ class STH(LinearHasher):
         self.C = C
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         n_samples = _validation.integer(self.n_samples, "n_samples", rows.owner, low=2)
         n_neighbors = _validation.integer(self.n_neighbors, "n_neighbors", rows.owner, low=1)
         C = _validation.positive(self.C, "C", rows.owner)
@@ -144,8 +137,8 @@ class STH(LinearHasher):
 
 
 def _machines(
-    sample: RealArray, bits: Bits, C: float, length: float, progress: Progress
-) -> tuple[RealArray, RealArray]:
+    sample: Float64Array, bits: BoolArray, C: float, length: float, progress: ProgressCallback
+) -> tuple[Float64Array, Float64Array]:
     """Return all bits' planes: directions as rows, for samples ``length`` times as long."""
     n_bits = bits.shape[1]
     directions, thresholds = np.empty((n_bits, sample.shape[1])), np.empty(n_bits)

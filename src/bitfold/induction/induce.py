@@ -7,15 +7,13 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold._kernels import nearest as _nearest
 from bitfold._kernels import products
 from bitfold._kernels import shortlist as _shortlist
 from bitfold._threads import scratch
+from bitfold._types import Float32Array, Float64Array, Int32Array
 from bitfold.induction.inverted_lists import LISTS, Shortlist, between_neighbors, shortlist
-
-FloatArray = NDArray[np.float32]
 
 MANY, MOST_NEAREST = 2048, 8
 """Base points beyond which only some are looked at, for so many nearest at most."""
@@ -28,8 +26,8 @@ below which all are measured after all."""
 class Neighbors(NamedTuple):
     """The k nearest base points of each row, nearest first, ties by index."""
 
-    indices: NDArray[np.int32]
-    sq_distances: NDArray[np.float64]
+    indices: Int32Array
+    sq_distances: Float64Array
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ class BaseSet:
     ``MANY`` base points, those that are found agree with the nearest in 99.5 % and more.
     """
 
-    points: FloatArray
+    points: Float32Array
     k: int
 
     @property
@@ -49,12 +47,12 @@ class BaseSet:
         return len(self.points) if self._lists is None else LISTS
 
     @cached_property
-    def _transposed(self) -> FloatArray:
+    def _transposed(self) -> Float32Array:
         return np.ascontiguousarray(self.points.T)
 
     @cached_property
-    def _sq_norms(self) -> FloatArray:
-        sq_norms: FloatArray = np.einsum("ij,ij->i", self.points, self.points)
+    def _sq_norms(self) -> Float32Array:
+        sq_norms: Float32Array = np.einsum("ij,ij->i", self.points, self.points)
         return sq_norms
 
     @cached_property
@@ -71,7 +69,7 @@ class BaseSet:
         agree = (found.indices[:, :, None] == exact.indices[:, None]).any(axis=1).mean()
         return lists if agree >= AGREE else None
 
-    def neighbors(self, rows: FloatArray) -> Neighbors:
+    def neighbors(self, rows: Float32Array) -> Neighbors:
         """Find the k nearest base points of each row of a block."""
         shape = (len(rows), min(self.k, len(self.points)))
         found = Neighbors(np.empty(shape, np.int32), np.empty(shape, np.float64))
@@ -81,7 +79,7 @@ class BaseSet:
             self._look(rows, found, self._lists)
         return found
 
-    def _measure(self, rows: FloatArray, found: Neighbors) -> None:
+    def _measure(self, rows: Float32Array, found: Neighbors) -> None:
         """Look at all base points."""
         # A point too far for float32 overflows here and is measured in float64 instead.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -89,7 +87,7 @@ class BaseSet:
             np.matmul(rows, self._transposed, out=scores)
         _nearest.nearest(rows, scores, self.points, self._sq_norms, *found)
 
-    def _look(self, rows: FloatArray, found: Neighbors, lists: Shortlist) -> None:
+    def _look(self, rows: Float32Array, found: Neighbors, lists: Shortlist) -> None:
         """Look at some base points, and closely at a short list of them."""
         seen = scratch("seen", (len(rows), len(lists.directions)))
         products.dots(rows, lists.directions, seen)
@@ -97,7 +95,7 @@ class BaseSet:
         products.dots(seen, lists.centers, scores)
         _shortlist.nearest_of_some(rows, seen, scores, *lists[2:], KEPT, self.points, *found)
 
-    def induce(self, rows: FloatArray, embedding: FloatArray, bandwidth: float) -> FloatArray:
+    def induce(self, rows: Float32Array, embedding: Float32Array, bandwidth: float) -> Float32Array:
         """Eq. (8): embed a block of rows, each by itself.
 
         Parameters

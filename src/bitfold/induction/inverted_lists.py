@@ -6,13 +6,11 @@ from typing import NamedTuple
 
 import faiss
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.extmath import randomized_svd
 
 from bitfold._kernels.shortlist import LANES
 from bitfold._threads import serial_blas
-
-FloatArray = NDArray[np.float32]
+from bitfold._types import Float32Array, Int32Array, Int64Array
 
 DIRECTIONS, LISTS = 64, 128
 """Along how many directions to look, and into how many lists at most."""
@@ -27,25 +25,25 @@ TRIED, FOUND = 2000, 0.9993
 class Shortlist(NamedTuple):
     """Very many base points, ready to be looked through: see :mod:`bitfold._kernels.shortlist`."""
 
-    directions: FloatArray
-    centers: FloatArray
-    center_sq_norms: FloatArray
+    directions: Float32Array
+    centers: Float32Array
+    center_sq_norms: Float32Array
     reach: float
-    members: FloatArray
-    sq_norms: FloatArray
-    order: NDArray[np.int32]
-    starts: NDArray[np.int64]
+    members: Float32Array
+    sq_norms: Float32Array
+    order: Int32Array
+    starts: Int64Array
 
 
-def between_neighbors(points: FloatArray) -> FloatArray:
+def between_neighbors(points: Float32Array) -> Float32Array:
     """Return points halfway between near base points, as data are."""
     some = points[:: max(1, len(points) // TRIED)]
     pairs = faiss.knn(some, points, 2)[1]
-    between: FloatArray = (some + points[pairs[:, 1]]) / np.float32(2)
+    between: Float32Array = (some + points[pairs[:, 1]]) / np.float32(2)
     return between
 
 
-def shortlist(points: FloatArray, between: FloatArray, k: int) -> Shortlist:
+def shortlist(points: Float32Array, between: Float32Array, k: int) -> Shortlist:
     """Deal base points out to lists, along their leading principal directions.
 
     So much farther than the closest list's center, squared, may a list be to be looked into, that
@@ -72,8 +70,8 @@ def shortlist(points: FloatArray, between: FloatArray, k: int) -> Shortlist:
 
 
 def _blocks(
-    points: FloatArray, seen: FloatArray, part: NDArray[np.int64]
-) -> tuple[FloatArray, FloatArray, NDArray[np.int32], NDArray[np.int64]]:
+    points: Float32Array, seen: Float32Array, part: Int64Array
+) -> tuple[Float32Array, Float32Array, Int32Array, Int64Array]:
     """Lay lists out in blocks of so many members: theirs, square lengths, numbers; and starts."""
     lanes = LANES
     n_blocks = -(-np.bincount(part, minlength=LISTS) // lanes)
@@ -91,7 +89,7 @@ def _blocks(
     return members, sq_norms, order, starts
 
 
-def _principal(points: FloatArray) -> FloatArray:
+def _principal(points: Float32Array) -> Float32Array:
     """Return leading principal directions as rows; all coordinates, where there are few."""
     if (width := points.shape[1]) <= 2 * DIRECTIONS:
         return np.eye(width + -width % 4, width, dtype=np.float32)  # the kernel goes by fours
@@ -99,7 +97,7 @@ def _principal(points: FloatArray) -> FloatArray:
     return np.ascontiguousarray(directions, np.float32)
 
 
-def _closest(seen: FloatArray, centers: FloatArray) -> NDArray[np.int64]:
+def _closest(seen: Float32Array, centers: Float32Array) -> Int64Array:
     norms = np.einsum("ij,ij->i", centers, centers)
-    closest: NDArray[np.int64] = np.argmin(norms - 2 * seen @ centers.T, axis=1)
+    closest: Int64Array = np.argmin(norms - 2 * seen @ centers.T, axis=1)
     return closest

@@ -20,13 +20,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bitfold._types import AnyArray, UInt8Array
 from bitfold.io import model_file
 from bitfold.io.model_file import FormatError, replace_atomically
 
-Bytes = NDArray[np.uint8]
-Arrays = Mapping[str, NDArray[Any]]
+Arrays = Mapping[str, AnyArray]
 Layout = tuple[str, tuple[int, ...]]
 """The dtype, as numpy's text, and the shape of an array."""
 
@@ -88,7 +87,7 @@ class Container:
         """What each array looks like, without reading it."""
         return {name: place.layout for name, place in self._places.items()}
 
-    def array(self, name: str) -> NDArray[Any]:
+    def array(self, name: str) -> AnyArray:
         """Verify an array and return it, read-only, as it lies in the file."""
         (dtype, shape), begin, end, checksum = self._places[name]
         stored = self._data[begin:end]
@@ -137,7 +136,7 @@ def is_count(value: object) -> bool:
     return type(value) is int and 0 <= value < 1 << 48
 
 
-def _flat(array: NDArray[Any]) -> memoryview:
+def _flat(array: AnyArray) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
 
 
@@ -161,7 +160,7 @@ def _encode_header(meta: dict[str, Any], arrays: Arrays) -> bytes:
     return _PREFIX.pack(_MAGIC, _VERSION, len(text), zlib.crc32(text)) + text
 
 
-def _map(path: Path) -> Bytes:
+def _map(path: Path) -> UInt8Array:
     # Opening a pipe or a device could wait for ever.
     if not stat.S_ISREG(path.stat().st_mode):
         raise damage(path, f"{path.name} is not a file")
@@ -171,7 +170,7 @@ def _map(path: Path) -> Bytes:
         return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
 
 
-def _verified_header(path: Path, data: Bytes) -> tuple[bytes, int]:
+def _verified_header(path: Path, data: UInt8Array) -> tuple[bytes, int]:
     """Return the text of the header and its checksum."""
     if len(data) < _PREFIX.size:
         raise damage(path, f"{path.name} is truncated")

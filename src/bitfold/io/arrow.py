@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from bitfold._types import AnyArray
 
 _BATCH_BYTES = 8 << 20
 """What one batch of 32-bit numbers may weigh."""
@@ -44,14 +45,14 @@ def n_rows(X: Any) -> int:
     return int(X.num_rows if hasattr(X, "num_rows") else X.count_rows())
 
 
-def blocks(X: Any, column: str, what: str = "X") -> Iterator[NDArray[Any]]:
+def blocks(X: Any, column: str, what: str = "X") -> Iterator[AnyArray]:
     """Yield the lists of a column as rows, some at a time."""
     for batch in _batches(X, column):
         if batch.num_rows:
             yield as_matrix(batch.column(0), what)
 
 
-def as_matrix(lists: Any, what: str) -> NDArray[Any]:
+def as_matrix(lists: Any, what: str) -> AnyArray:
     """Lists of one length as rows; ``what`` names them in errors."""
     values = lists.flatten()
     if lists.null_count or values.null_count or not len(lists):

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bitfold._types import AnyArray
 from bitfold.io import model_file
 
 _HASHED_BYTES = 16 << 20
@@ -43,7 +43,7 @@ def digest_of_files(paths: list[Path]) -> str:
     return whole.hexdigest()[:16]
 
 
-def digest_of(*arrays: NDArray[Any]) -> str:
+def digest_of(*arrays: AnyArray) -> str:
     """Return 32 hexadecimal digits that tell the content of these arrays."""
     whole = hashlib.sha256()
     for array in arrays:
@@ -58,11 +58,11 @@ def kept_rows(
     path: Path,
     shape: tuple[int, ...],
     dtype: Any,
-    make: Callable[[slice], NDArray[Any]],
+    make: Callable[[slice], AnyArray],
     *,
     step: int,
     report: Callable[[int, int], None],
-) -> NDArray[Any]:
+) -> AnyArray:
     """Map an array of the cache into memory, made block by block the first time.
 
     Parameters
@@ -94,7 +94,7 @@ def kept_rows(
     return made
 
 
-def _mapped(path: Path) -> NDArray[Any] | None:
+def _mapped(path: Path) -> AnyArray | None:
     """Map a file of the cache, None if there is none that can be."""
     try:
         return np.lib.format.open_memmap(path, mode="r")

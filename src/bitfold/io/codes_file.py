@@ -13,22 +13,19 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bitfold._types import AnyArray, ProgressCallback
 from bitfold.codes import Codes
 from bitfold.hashers import Hasher, _persistence
 from bitfold.io import model_file, sources
 from bitfold.io.model_file import PathLike
 from bitfold.io.rows import Rows
-
-Progress = Callable[[str, int, int], None]
 
 _SAVE_SECONDS = 1.0
 """Work that a kill may cost."""
@@ -50,7 +47,7 @@ def encode_to_file(
     *,
     stamp: str = "",
     restart: bool = False,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> int:
     """Encode into a .npy of packed codes, (n, bytes); return n.
 
@@ -231,11 +228,11 @@ def _digest_of(source: Any, hasher: Hasher, stamp: str) -> str:
     return digest.hexdigest()
 
 
-def _some_rows(matrix: Any, owner: str) -> NDArray[Any]:
+def _some_rows(matrix: Any, owner: str) -> AnyArray:
     """Rows from all over; of what is read forward those at the beginning."""
     n, streamed = sources.length(matrix), isinstance(matrix, sources.Stream)
     if n is None or (streamed and not matrix.seekable):
-        first: NDArray[Any] = matrix[:_LOOKED_AT]
+        first: AnyArray = matrix[:_LOOKED_AT]
         return first
     places = np.linspace(0, n - 1, 4 if streamed else _LOOKED_AT).astype(np.int64)
     # Through Rows, which gives the pages of a memory map back: here and there one, they add up.

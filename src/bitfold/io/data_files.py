@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from bitfold._types import ProgressCallback
 from bitfold.io import cache
 from bitfold.io.download import Remote, Unreachable, fetch
 from bitfold.io.formats.errors import MissingData
-from bitfold.io.progress import Progress, shown
+from bitfold.io.progress import shown
 
 
 def existing(folders: list[str], names: list[str]) -> Path | None:
@@ -24,14 +25,16 @@ def existing(folders: list[str], names: list[str]) -> Path | None:
 
 
 def located(
-    folder: str, remote: Remote, *, download: bool = True, progress: Progress | None = None
+    folder: str, remote: Remote, *, download: bool = True, progress: ProgressCallback | None = None
 ) -> Path:
     """Return a file of a data set, downloaded into the cache if need be and allowed."""
     found = existing([folder], [remote.name])
     return found or downloaded(folder, remote, download=download, progress=progress)
 
 
-def downloaded(folder: str, remote: Remote, *, download: bool, progress: Progress | None) -> Path:
+def downloaded(
+    folder: str, remote: Remote, *, download: bool, progress: ProgressCallback | None
+) -> Path:
     """Download a file into a folder of the cache, if that is allowed."""
     if not download:
         raise missing(folder, remote.name, remote.url, "download=False")

@@ -17,8 +17,8 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import unquote, urlsplit
 from urllib.request import Request, urlopen
 
+from bitfold._types import ProgressCallback
 from bitfold.io.formats.errors import DamagedData
-from bitfold.io.progress import Progress
 
 TIMEOUT = 5.0
 """Seconds without a byte after which a connection counts as broken."""
@@ -53,7 +53,7 @@ class _Stream(NamedTuple):
     read: Callable[[int], bytes]
 
 
-def fetch(remote: Remote, path: Path, progress: Progress) -> None:
+def fetch(remote: Remote, path: Path, progress: ProgressCallback) -> None:
     """Download a file; what is there already of it, in ``.part``, is not asked for again.
 
     A sha256 that is known is verified. One that is not is recorded beside the file, in
@@ -107,7 +107,7 @@ def _lock(file: BinaryIO) -> None:
         fcntl.flock(file, fcntl.LOCK_EX)
 
 
-def _fill(remote: Remote, file: BinaryIO, version: Path, progress: Progress) -> None:
+def _fill(remote: Remote, file: BinaryIO, version: Path, progress: ProgressCallback) -> None:
     """Append what is missing, over as many connections as it takes while each brings some."""
     for _ in range(_TRIES):
         before = file.seek(0, os.SEEK_END)
@@ -123,7 +123,7 @@ def _fill(remote: Remote, file: BinaryIO, version: Path, progress: Progress) -> 
     raise Unreachable(f"{reason}; {file.tell()} bytes are kept" if file.tell() else reason)
 
 
-def _receive(remote: Remote, file: BinaryIO, version: Path, progress: Progress) -> bool:
+def _receive(remote: Remote, file: BinaryIO, version: Path, progress: ProgressCallback) -> bool:
     """Append what one connection brings; return whether the file is whole."""
     known = version.read_text(encoding="utf-8") if version.is_file() else ""
     # What is there is of use only if it is certain to be of the same file.

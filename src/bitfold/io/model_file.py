@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold import _validation
+from bitfold._types import AnyArray, UInt8Array
 
 PathLike = str | os.PathLike[str]
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, AnyArray]
 
 _DTYPES = {"BOOL": np.dtype("?")} | {
     code: np.dtype(f"<{code[0].lower()}{int(code[1:]) // 8}")
@@ -171,7 +171,7 @@ def _dump(meta: dict[str, Any], owner: str) -> str:
     return text
 
 
-def _storable(array: NDArray[Any], name: str, owner: str) -> NDArray[Any]:
+def _storable(array: AnyArray, name: str, owner: str) -> AnyArray:
     dtype = array.dtype.newbyteorder("<")
     if dtype.str not in _CODES:
         demand = "booleans, integers or reals of at most 64 bits"
@@ -179,7 +179,7 @@ def _storable(array: NDArray[Any], name: str, owner: str) -> NDArray[Any]:
     return np.asarray(array, dtype, order="C")
 
 
-def _flat(array: NDArray[Any]) -> memoryview:
+def _flat(array: AnyArray) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
 
 
@@ -263,7 +263,7 @@ def _take_metadata(header: dict[str, Any]) -> dict[str, str]:
     return texts
 
 
-def _lay_out(header: dict[str, Any], data: NDArray[np.uint8]) -> Arrays:
+def _lay_out(header: dict[str, Any], data: UInt8Array) -> Arrays:
     """Lay the arrays over the data, which they must fill without gap or overlap."""
     arrays, position = {}, 0
     try:

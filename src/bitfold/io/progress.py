@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
-Progress = Callable[[str, int, int], None]
-"""Told (stage, done, total) as the work goes on."""
+from bitfold._types import ProgressCallback
 
 
 @contextmanager
-def shown(progress: Progress | None) -> Iterator[Progress]:
+def shown(progress: ProgressCallback | None) -> Iterator[ProgressCallback]:
     """Yield what to report to: the caller's function, else a bar where stderr is a terminal."""
     if progress is not None:
         yield progress
@@ -23,7 +22,7 @@ def shown(progress: Progress | None) -> Iterator[Progress]:
 
 
 @contextmanager
-def _bars() -> Iterator[Progress]:
+def _bars() -> Iterator[ProgressCallback]:
     from rich.console import Console
     from rich.progress import Progress as Bars
 

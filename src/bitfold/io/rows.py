@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from bitfold import _validation
 from bitfold._kernels import centering
 from bitfold._threads import map_blocks, scratch
+from bitfold._types import AnyArray, Float32Array
 from bitfold.io import sources
 
-FloatArray = NDArray[np.float32]
 R = TypeVar("R")
 
 BLOCK_BYTES = 2 << 20
@@ -39,14 +39,14 @@ class Block(NamedTuple):
     """A run of rows, converted."""
 
     start: int
-    values: FloatArray
+    values: Float32Array
 
 
 class Part(NamedTuple):
     """A run of rows as it is stored; of an array or a memory map it is a view, not read yet."""
 
     start: int
-    stored: NDArray[Any]
+    stored: AnyArray
 
 
 def block_length(width: int) -> int:
@@ -62,7 +62,7 @@ class Rows:
     """
 
     matrix: Any
-    center: FloatArray
+    center: Float32Array
     owner: str
 
     @classmethod
@@ -101,7 +101,7 @@ class Rows:
             yield Part(start, stored)
             start += step * stride
 
-    def converted(self, part: Part, out: FloatArray | None = None) -> FloatArray:
+    def converted(self, part: Part, out: Float32Array | None = None) -> Float32Array:
         """Rows as float32, centered and checked."""
         start, stored = part
         stop = start + len(stored)
@@ -109,7 +109,7 @@ class Rows:
         _release(self.matrix, start, stop)
         return values
 
-    def block(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
+    def block(self, start: int, stop: int, out: Float32Array | None = None) -> Float32Array:
         """Rows [start, stop), converted, centered and checked."""
         return self.converted(Part(start, self.matrix[start:stop]), out)
 
@@ -121,7 +121,7 @@ class Rows:
 
     def map(
         self,
-        work: Callable[[FloatArray, int], R],
+        work: Callable[[Float32Array, int], R],
         step: int,
         *,
         stride: int = 1,
@@ -142,7 +142,7 @@ class Rows:
         parts = self.parts(step, stride=stride, first=first)
         return map_blocks(at, parts) if spread else map(at, parts)
 
-    def take(self, indices: NDArray[np.integer[Any]]) -> FloatArray:
+    def take(self, indices: NDArray[np.integer[Any]]) -> Float32Array:
         """Return chosen rows; sorted indices read a memory map forward."""
         if isinstance(self.matrix, sources.Stream):
             return self._take_forward(indices)
@@ -153,13 +153,13 @@ class Rows:
             _release(self.matrix, int(chosen.min()), int(chosen.max()) + 1)
         return out
 
-    def sample(self, size: int, rng: np.random.Generator) -> FloatArray:
+    def sample(self, size: int, rng: np.random.Generator) -> Float32Array:
         """Return ``size`` random rows without repetition, in row order; all when there are less."""
         if size >= len(self):
             return self.take(np.arange(len(self)))
         return self.take(np.sort(rng.choice(len(self), size, replace=False, shuffle=False)))
 
-    def _take_forward(self, indices: NDArray[np.integer[Any]]) -> FloatArray:
+    def _take_forward(self, indices: NDArray[np.integer[Any]]) -> Float32Array:
         """Return chosen rows of a stream, read in their order whatever that of the indices."""
         order = np.argsort(indices, kind="stable")
         rising = indices[order]
@@ -175,8 +175,8 @@ class Rows:
         return out
 
     def _convert(
-        self, part: NDArray[Any], numbers: Iterable[int], out: FloatArray | None
-    ) -> FloatArray:
+        self, part: AnyArray, numbers: Iterable[int], out: Float32Array | None
+    ) -> Float32Array:
         """Convert the rows of these numbers."""
         if out is None:
             out = np.empty(part.shape, np.float32)
@@ -188,7 +188,7 @@ class Rows:
         return out
 
 
-def _center(part: NDArray[Any], center: FloatArray, out: FloatArray) -> float:
+def _center(part: AnyArray, center: Float32Array, out: Float32Array) -> float:
     """Write ``part - center`` as float32; return the sum of its squares."""
     if part.dtype == np.float32 and part.dtype.isnative and part.flags.c_contiguous:
         return float(centering.center(part, center, out))

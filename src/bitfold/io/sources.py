@@ -14,13 +14,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold import _validation
 from bitfold._threads import n_threads
+from bitfold._types import AnyArray
 from bitfold.io import arrow
 
-Matrix = NDArray[Any]
 Begin = Callable[[int], tuple[int, Iterator[Any]]]
 """Starts to read: given the row that is wanted, returns where it begins and the blocks from there.
 
@@ -68,9 +67,9 @@ class Stream:
         self.seekable = seekable
         self._begin = begin
         self._lock = threading.Lock()
-        self._about: Matrix | None = None
+        self._about: AnyArray | None = None
         self._reading: Iterator[Any] | None = None
-        self._window: deque[Matrix] = deque()
+        self._window: deque[AnyArray] = deque()
         self._first = self._end = 0  # rows of the window
         self._begun = False
 
@@ -117,7 +116,7 @@ class Stream:
                     self._read(self._end, self._end + 1)
         return self.n_rows
 
-    def __getitem__(self, rows: slice) -> Matrix:
+    def __getitem__(self, rows: slice) -> AnyArray:
         """Rows [start, stop); there are fewer where the source ends, as with an array."""
         start, stop = rows.start or 0, rows.stop
         if rows.step not in (None, 1) or start < 0 or (stop or 0) < 0:
@@ -130,7 +129,7 @@ class Stream:
             self._read(start, stop)
             return self._cut(start, stop)
 
-    def _look(self) -> Matrix:
+    def _look(self) -> AnyArray:
         """Return the first block without its rows."""
         if self._about is None:
             with self._lock:
@@ -174,8 +173,10 @@ class Stream:
         self._end += len(block)
         return True
 
-    def _checked(self, block: Any) -> Matrix:
-        rows: Matrix = _validation.matrix(block, "a source of vectors", name="a block", min_rows=0)
+    def _checked(self, block: Any) -> AnyArray:
+        rows: AnyArray = _validation.matrix(
+            block, "a source of vectors", name="a block", min_rows=0
+        )
         if self._about is None:
             self._about = rows[:0]
         if rows.shape[1] != self._about.shape[1]:
@@ -193,7 +194,7 @@ class Stream:
                 f"got {self._end}."
             )
 
-    def _cut(self, start: int, stop: int) -> Matrix:
+    def _cut(self, start: int, stop: int) -> AnyArray:
         parts, at = [], self._first
         for block in self._window:
             if at < stop and start < at + len(block):
@@ -203,7 +204,7 @@ class Stream:
             return parts[0]
         return np.concatenate(parts) if parts else self._about_rows()
 
-    def _about_rows(self) -> Matrix:
+    def _about_rows(self) -> AnyArray:
         return np.empty((0, 0)) if self._about is None else self._about
 
     @property

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitfold import _validation
+from bitfold._types import AnyArray
 from bitfold.io.formats.errors import DamagedData
 from bitfold.io.formats.hdf5 import open_hdf5, read_hdf5
 from bitfold.io.formats.npy import open_npy, read_npz, stream_npy
@@ -19,7 +20,6 @@ from bitfold.io.formats.request import Asked
 from bitfold.io.formats.zarr import open_zarr
 from bitfold.io.sources import Stream
 
-Matrix = NDArray[Any]
 Reader = Callable[[Asked], Any]
 
 _CHECKED_ROWS = 1 << 16
@@ -55,7 +55,7 @@ def open_vectors(source: str | PathLike[str] | BinaryIO, name: str | None = None
     return _opened(Asked(Path(source), name, "open_vectors"))
 
 
-def read_vectors(path: str | PathLike[str], name: str | None = None) -> Matrix:
+def read_vectors(path: str | PathLike[str], name: str | None = None) -> AnyArray:
     """Read a matrix, one vector a row; where the format allows it is mapped, not read.
 
     Formats, by the end of the name: ``.npy``; ``.npz``; ``.parquet``, a column of lists of one
@@ -77,11 +77,11 @@ def read_vectors(path: str | PathLike[str], name: str | None = None) -> Matrix:
     >>> read_vectors("vectors.npy").shape
     (3, 3)
     """
-    opened: Matrix | Stream = _opened(Asked(Path(path), name, "read_vectors"))
+    opened: AnyArray | Stream = _opened(Asked(Path(path), name, "read_vectors"))
     return opened[:] if isinstance(opened, Stream) else opened
 
 
-def read_labels(path: str | PathLike[str], name: str | None = None) -> NDArray[Any]:
+def read_labels(path: str | PathLike[str], name: str | None = None) -> AnyArray:
     r"""Read labels, one a row, or a row of 0 and 1 where there are several.
 
     Parameters
@@ -131,7 +131,7 @@ def _reader(asked: Asked, readers: Mapping[str, Reader]) -> Reader:
 def _texmex(item: str) -> Reader:
     """Reader of rows that each begin with their length as a 32-bit integer."""
 
-    def read(asked: Asked) -> Matrix:
+    def read(asked: Asked) -> AnyArray:
         asked.refuse_name()
         with asked.reading(f"{asked.path.suffix} vectors of one length")():
             raw = np.memmap(asked.path, np.uint8, "r")

@@ -6,15 +6,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold import _validation
 from bitfold._threads import n_threads
+from bitfold._types import AnyArray, Float32Array, Float64Array, Int64Array, SignedIntArray
 from bitfold.io.rows import Rows, block_length
-
-Ids = NDArray[np.signedinteger[Any]]
-FloatArray = NDArray[np.float32]
-Reals = NDArray[np.float64]
 
 _LIST_BYTES = 64 << 20
 """What the lists of one block of queries may weigh."""
@@ -29,13 +25,13 @@ _SAMPLE = 4096
 class _Scores(NamedTuple):
     """Parts of |x - b|² = |x|² + |b|² - 2 x·b, and what the rounding of all may come to."""
 
-    sq_lengths: Reals
-    sq_norms: FloatArray
-    products: FloatArray
-    error: Reals
+    sq_lengths: Float64Array
+    sq_norms: Float32Array
+    products: Float32Array
+    error: Float64Array
 
     @classmethod
-    def of(cls, Q: FloatArray, B: FloatArray) -> _Scores:
+    def of(cls, Q: Float32Array, B: Float32Array) -> _Scores:
         sq_lengths = np.einsum("ij,ij->i", Q, Q, dtype=np.float64)
         sq_norms = np.einsum("ij,ij->i", B, B)
         # Float32 sums of d products are off by d 2⁻²⁴ at worst (Higham, Sec. 3.1): |b|² by that,
@@ -50,20 +46,20 @@ class _Lists(NamedTuple):
     """Candidates of each query in the order of their ids, and the limit they must be below."""
 
     k: int
-    limits: Reals
-    distances: Reals
-    ids: Ids
-    filled: NDArray[np.int64]
+    limits: Float64Array
+    distances: Float64Array
+    ids: SignedIntArray
+    filled: Int64Array
 
     def make_room(self, space: int) -> None:
         """Cut the lists that have no space left down to their k best."""
         for q in np.flatnonzero(self.filled > self.ids.shape[1] - space):
             self._cut(int(q))
 
-    def ranked(self, q: int) -> Ids:
+    def ranked(self, q: int) -> SignedIntArray:
         """Ids of a query's k best, nearest first."""
         self._cut(q)
-        best: Ids = self.ids[q, np.argsort(self.distances[q, : self.k], kind="stable")]
+        best: SignedIntArray = self.ids[q, np.argsort(self.distances[q, : self.k], kind="stable")]
         return best
 
     def _cut(self, q: int) -> None:
@@ -83,10 +79,10 @@ class Scan:
     rows: Rows
     queries: Rows
     k: int
-    sample: FloatArray
+    sample: Float32Array
 
     @classmethod
-    def over(cls, X: NDArray[Any], Q: NDArray[Any], k: int) -> Scan:
+    def over(cls, X: AnyArray, Q: AnyArray, k: int) -> Scan:
         """Prepare to find the k rows of X closest to each row of Q."""
         rows = Rows.centered(X, "the database")
         chosen = np.linspace(0, len(X) - 1, min(len(X), _SAMPLE)).astype(np.int64)
@@ -114,7 +110,7 @@ class Scan:
         starts = range(0, len(self.queries), size)
         return [slice(i, min(i + size, len(self.queries))) for i in starts]
 
-    def closest(self, part: slice) -> Ids:
+    def closest(self, part: slice) -> SignedIntArray:
         """Ids of the k closest rows to each of a block of queries, nearest first."""
         Q = self.queries.block(part.start, part.stop)
         _validation.measurable(Q, "the queries", first_row=part.start)
@@ -130,7 +126,7 @@ class Scan:
             limits = np.full(len(left), np.inf)
         return found
 
-    def _guess(self, Q: FloatArray) -> Reals:
+    def _guess(self, Q: Float32Array) -> Float64Array:
         """Guess a squared distance within which k rows lie, very likely.
 
         Too low a guess costs a second scan, too high a one some more distances to measure.
@@ -143,7 +139,7 @@ class Scan:
         kth = np.partition(scores.sq_norms - 2 * scores.products, place, axis=1)[:, place]
         return kth + scores.sq_lengths + scores.error
 
-    def _collect(self, Q: FloatArray, exact: Reals, limits: Reals) -> _Lists:
+    def _collect(self, Q: Float32Array, exact: Float64Array, limits: Float64Array) -> _Lists:
         """List all rows within the limits, which sink as the lists fill up."""
         # The kernel module imports numba, which takes long enough to be put off until needed.
         from bitfold._kernels.closest import collect
@@ -159,7 +155,7 @@ class Scan:
             lists.make_room(self.step)
         return lists
 
-    def _read(self, start: int) -> tuple[NDArray[Any], FloatArray]:
+    def _read(self, start: int) -> tuple[AnyArray, Float32Array]:
         """Rows from here on, as they are and as they are multiplied."""
         X, stop = self.rows.matrix, min(start + self.step, len(self.rows))
         # Copied first: reading the block lets go of a memory map's pages.

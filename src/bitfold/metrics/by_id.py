@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bitfold._threads import map_blocks
+from bitfold._types import Float64Array, Int64Array
 from bitfold.codes import Codes
-from bitfold.metrics.histograms import Counts, Reals, demand_comparable
+from bitfold.metrics.histograms import demand_comparable
 from bitfold.metrics.ranking import RankingCurves, checked_cutoffs, curves_of
 from bitfold.metrics.relevance import Answered, Relevance
 
@@ -24,9 +25,9 @@ _QUERIES = 16
 class _Sums(NamedTuple):
     """Per query and cutoff: relevant items, and the sum of the precisions at their ranks."""
 
-    hits: Counts
-    precisions: Reals
-    relevant: Counts
+    hits: Int64Array
+    precisions: Float64Array
+    relevant: Int64Array
 
 
 def ranking_curves_by_id(
@@ -55,7 +56,7 @@ def ranking_curves_by_id(
 
 def average_precision_by_id(
     queries: Codes, database: Codes, relevance: Relevance, cutoff: int | None = None
-) -> Reals:
+) -> Float64Array:
     """Average precision of each query, ties broken by id.
 
     Parameters
@@ -73,7 +74,7 @@ def average_precision_by_id(
     return ranking_curves_by_id(queries, database, relevance, at).average_precision[:, 0]
 
 
-def _count(queries: Codes, database: Codes, relevance: Relevance, cutoffs: Counts) -> _Sums:
+def _count(queries: Codes, database: Codes, relevance: Relevance, cutoffs: Int64Array) -> _Sums:
     # The kernel module imports numba, which takes long enough to be put off until it is needed.
     from bitfold._kernels.hamming import measure, rank_by_id
 

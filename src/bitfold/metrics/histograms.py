@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bitfold import _validation
 from bitfold._threads import map_blocks
+from bitfold._types import AnyArray, Float64Array, Int64Array
 from bitfold.codes import Codes
 from bitfold.metrics.relevance import Answered, Relevance, as_relevance
-
-Counts = NDArray[np.int64]
-Reals = NDArray[np.float64]
 
 _MOST_BITS = np.iinfo(np.uint16).max
 
@@ -26,8 +24,8 @@ _QUERIES = 64
 class DistanceHistograms(NamedTuple):
     """Per query (row) and tie group in ranking order (column): all items, relevant items."""
 
-    found: Counts
-    relevant: Counts
+    found: Int64Array
+    relevant: Int64Array
 
 
 def distance_histograms(
@@ -117,7 +115,7 @@ def demand_comparable(queries: Codes, database: Codes) -> None:
         _validation.refuse("queries", "metrics", f"codes of {database.n_bits} bits", queries.n_bits)
 
 
-def ratio(part: NDArray[Any], whole: NDArray[Any]) -> Reals:
+def ratio(part: AnyArray, whole: AnyArray) -> Float64Array:
     """Return part / whole, and 0 where the whole is nothing."""
     out = np.zeros(np.broadcast_shapes(part.shape, whole.shape))
     np.divide(part, whole, out=out, where=whole > 0)

@@ -9,14 +9,15 @@ from numpy.typing import ArrayLike
 
 from bitfold import _validation
 from bitfold._threads import map_blocks
-from bitfold.metrics._scan import Ids, Scan
-from bitfold.metrics.histograms import Reals, ratio
+from bitfold._types import Float64Array, SignedIntArray
+from bitfold.metrics._scan import Scan
+from bitfold.metrics.histograms import ratio
 from bitfold.metrics.relevance import checked_ids
 
 
 def closest_neighbors(
     database: Any, queries: Any, *, share: float = 0.02, k: int | None = None
-) -> Ids:
+) -> SignedIntArray:
     """Ids of the rows of the database closest to each query in ℓ2, nearest first, ties by id.
 
     The answer is exact: a float32 matrix product only rules out what its worst rounding error
@@ -57,7 +58,7 @@ def closest_neighbors(
     return found
 
 
-def recall_at_k(found_ids: ArrayLike, true_ids: ArrayLike, k: int) -> Reals:
+def recall_at_k(found_ids: ArrayLike, true_ids: ArrayLike, k: int) -> Float64Array:
     """Share of each query's k true neighbors that are among the first k found.
 
     A query with less than k true neighbors is measured by those it has; 0 if it has none.

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bitfold import _validation
-from bitfold.metrics.histograms import Counts, DistanceHistograms, Reals, ratio
+from bitfold._types import Float64Array, Int64Array
+from bitfold.metrics.histograms import DistanceHistograms, ratio
 
 
 class Lookup(NamedTuple):
@@ -21,10 +22,10 @@ class Lookup(NamedTuple):
 class LookupCurve(NamedTuple):
     """Precision, recall and F1 of each radius, means over the queries."""
 
-    radius: Counts
-    precision: Reals
-    recall: Reals
-    f1: Reals
+    radius: Int64Array
+    precision: Float64Array
+    recall: Float64Array
+    f1: Float64Array
 
 
 def lookup(histograms: DistanceHistograms, radius: int = 2, *, empty: str = "zero") -> Lookup:
@@ -72,7 +73,7 @@ def precision_recall_curve(histograms: DistanceHistograms, *, empty: str = "zero
     return LookupCurve(np.arange(found.shape[1]), precision, recall, f1)
 
 
-def _mean(values: Reals, counted: Counts) -> Reals:
+def _mean(values: Float64Array, counted: Int64Array) -> Float64Array:
     """Mean of each column over so many rows, the others being 0; NaN over none."""
     mean = np.full(values.shape[1], np.nan)
     np.divide(values.sum(axis=0), counted, out=mean, where=counted > 0)

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 from scipy.special import digamma
 
 from bitfold import _validation
-from bitfold.metrics.histograms import Counts, DistanceHistograms, Reals, ratio
+from bitfold._types import Float64Array, Int64Array
+from bitfold.metrics.histograms import DistanceHistograms, ratio
 
 _POINTS = 100
 """Cutoffs of a curve when none are asked for."""
@@ -22,10 +23,10 @@ class RankingCurves(NamedTuple):
     is MAP@N.
     """
 
-    cutoffs: Counts
-    precision: Reals
-    recall: Reals
-    average_precision: Reals
+    cutoffs: Int64Array
+    precision: Float64Array
+    recall: Float64Array
+    average_precision: Float64Array
 
 
 def ranking_curves(
@@ -65,7 +66,7 @@ def ranking_curves(
     return curves_of(at, hits, before + last.precisions(places), histograms.relevant.sum(axis=1))
 
 
-def average_precision(histograms: DistanceHistograms, cutoff: int | None = None) -> Reals:
+def average_precision(histograms: DistanceHistograms, cutoff: int | None = None) -> Float64Array:
     """Average precision of each query, expected over all orders of its ties.
 
     In a tie of t items, r of them relevant, after N items with R relevant, the i-th place holds a
@@ -86,12 +87,12 @@ def average_precision(histograms: DistanceHistograms, cutoff: int | None = None)
     return ratio(ties.precisions(ties.t).sum(axis=1), ties.r.sum(axis=1))
 
 
-def precision_at(histograms: DistanceHistograms, cutoff: int) -> Reals:
+def precision_at(histograms: DistanceHistograms, cutoff: int) -> Float64Array:
     """Share of relevant items among each query's first ``cutoff``, expected over its ties."""
     return ranking_curves(histograms, [cutoff]).precision[:, 0]
 
 
-def recall_at(histograms: DistanceHistograms, cutoff: int) -> Reals:
+def recall_at(histograms: DistanceHistograms, cutoff: int) -> Float64Array:
     """Share of each query's relevant items among its first ``cutoff``, expected over its ties.
 
     It is 0 for a query with nothing relevant.
@@ -102,21 +103,21 @@ def recall_at(histograms: DistanceHistograms, cutoff: int) -> Reals:
 class _Ties(NamedTuple):
     """Tie groups: their items and relevant ones, and how many of either come before them."""
 
-    t: Reals
-    r: Reals
-    N: Reals
-    R: Reals
+    t: Float64Array
+    r: Float64Array
+    N: Float64Array
+    R: Float64Array
 
     @classmethod
     def of(cls, histograms: DistanceHistograms) -> _Ties:
         t, r = (counts.astype(np.float64) for counts in histograms)
         return cls(t, r, np.cumsum(t, axis=1) - t, np.cumsum(r, axis=1) - r)
 
-    def take(self, groups: Counts) -> _Ties:
+    def take(self, groups: Int64Array) -> _Ties:
         """Choose groups of each query."""
         return _Ties(*(np.take_along_axis(part, groups, axis=1) for part in self))
 
-    def precisions(self, places: Reals) -> Reals:
+    def precisions(self, places: Float64Array) -> Float64Array:
         """Sum the precisions expected at relevant items in the first places of each group."""
         t, r, N, R = self
         slope = ratio(r - 1, t - 1)
@@ -124,7 +125,7 @@ class _Ties(NamedTuple):
         return ratio(r, t) * within
 
 
-def _harmonic(N: Reals, places: Reals) -> Reals:
+def _harmonic(N: Float64Array, places: Float64Array) -> Float64Array:
     """Return 1/(N + 1) + ... + 1/(N + places).
 
     The difference of two large harmonic numbers would cancel. Their series in 1/(N + 1/2) gives
@@ -138,7 +139,10 @@ def _harmonic(N: Reals, places: Reals) -> Reals:
 
 
 def curves_of(
-    cutoffs: Counts, hits: Reals | Counts, precisions: Reals, relevant: Counts
+    cutoffs: Int64Array,
+    hits: Float64Array | Int64Array,
+    precisions: Float64Array,
+    relevant: Int64Array,
 ) -> RankingCurves:
     """Turn sums over the first N items into measures; ``relevant`` is how many there are."""
     every = relevant[:, None]
@@ -150,7 +154,7 @@ def curves_of(
     )
 
 
-def checked_cutoffs(cutoffs: ArrayLike | None, n_items: int) -> Counts:
+def checked_cutoffs(cutoffs: ArrayLike | None, n_items: int) -> Int64Array:
     """Return ascending cutoffs within the database; a grid of them if none are given."""
     if cutoffs is None:
         grid = np.geomspace(1, max(n_items, 1), _POINTS).round().astype(np.int64)

@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bitfold import _validation
-
-Ids = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+from bitfold._types import AnyArray, BoolArray, Ids
 
 
 class Answered(NamedTuple):
@@ -102,8 +100,8 @@ class _ManyLabels(Relevance):
     """The distinct label sets of the queries; of the database, which items have which class."""
 
     group_of: Ids
-    sets: Flags
-    having: Flags
+    sets: BoolArray
+    having: BoolArray
 
     def items(self, group: int) -> Ids:
         return np.flatnonzero(self.having[self.sets[group]].any(axis=0))
@@ -165,7 +163,7 @@ def as_relevance(
     return relevance
 
 
-def _numbered(labels: NDArray[Any], classes: NDArray[Any]) -> Ids:
+def _numbered(labels: AnyArray, classes: AnyArray) -> Ids:
     """Return the place of each label among the sorted classes; their number if there is none."""
     place = np.searchsorted(classes, labels)
     known = place < len(classes)
@@ -185,7 +183,7 @@ def _by_label_sets(
     return _ManyLabels(group_of.reshape(-1), sets, np.ascontiguousarray(d.T))
 
 
-def _indicators(labels: ArrayLike, n_rows: int, name: str) -> Flags:
+def _indicators(labels: ArrayLike, n_rows: int, name: str) -> BoolArray:
     array = np.asarray(labels)
     if array.ndim != 2 or len(array) != n_rows:
         demand = f"a matrix ({n_rows}, classes) like the other side"

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bitfold import _validation
-
-Ids = NDArray[np.int64]
+from bitfold._types import Ids
 
 LARGEST = (1 << 63) - 1
 

@@ -7,19 +7,18 @@ from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bitfold import _validation
 from bitfold._threads import map_blocks
+from bitfold._types import Ids, Int32Array, Words
 from bitfold.codes import Codes
 from bitfold.search import ranking
 from bitfold.search.disk.index_folder import Folder
-from bitfold.search.ids import Ids, Numbering, integers, refuse_ids, refuse_taken
+from bitfold.search.ids import Numbering, integers, refuse_ids, refuse_taken
 from bitfold.search.lookup import Lookup, Matches
 from bitfold.search.rerank import Hits, Reranker, reorder
 from bitfold.search.segment import Segment
-
-Words = NDArray[np.uint64]
 
 _LOOKUP_BLOCK = 256
 """Queries that are looked up together."""
@@ -39,7 +38,7 @@ class Near(NamedTuple):
 
     offsets: Ids
     ids: Ids
-    distances: NDArray[np.int32]
+    distances: Int32Array
 
 
 class Entries(NamedTuple):

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold._kernels import ranking
 from bitfold._threads import map_blocks, n_threads
+from bitfold._types import Int32Array, Int64Array, Words
 from bitfold.search.segment import Segment
-
-Words = NDArray[np.uint64]
 
 _INSERT_AT_MOST = 256
 """The largest k for which insertion into a sorted list is cheaper than sorting a radius."""
@@ -23,8 +21,8 @@ _SPLIT_FROM = 1 << 18
 class Nearest(NamedTuple):
     """Distances and items, (q, k), sorted by both."""
 
-    distances: NDArray[np.int32]
-    items: NDArray[np.int64]
+    distances: Int32Array
+    items: Int64Array
 
 
 def nearest(segment: Segment, queries: Words, k: int) -> Nearest:

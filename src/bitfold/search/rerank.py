@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bitfold import _validation
+from bitfold._types import AnyArray, Float32Array, Ids
 from bitfold.codes import Codes
-from bitfold.search.ids import Ids, integers
-
-Reals = NDArray[np.float32]
+from bitfold.search.ids import integers
 
 _BLOCK_FLOATS = 1 << 22
 """Floats of candidates that are looked at together: 16 MB."""
@@ -23,7 +22,7 @@ class Hits(NamedTuple):
     """Ranked answers: ids and distances, (q, k), nearest first, ties by id."""
 
     ids: Ids
-    distances: NDArray[Any]
+    distances: AnyArray
 
 
 class Reranker(Protocol):
@@ -33,11 +32,11 @@ class Reranker(Protocol):
     def candidates(self) -> int:
         """How many of the nearest codes to look at."""
 
-    def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> Reals:
+    def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> Float32Array:
         """Distances of the candidates of all queries, (q, candidates)."""
 
 
-def reorder(ids: Ids, distances: Reals, k: int) -> Hits:
+def reorder(ids: Ids, distances: Float32Array, k: int) -> Hits:
     """Sort candidates by their new distance, ties by id, and keep k."""
     order = np.lexsort((ids, distances), axis=1)[:, :k]
     return Hits(
@@ -69,7 +68,7 @@ class Rerank:
     metric: str = "l2"
     ids: ArrayLike | None = None
 
-    def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> Reals:
+    def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> Float32Array:
         """Distances of the candidates of all queries to them."""
         _validation.one_of(self.metric, "metric", "Rerank", ("l2", "ip", "cosine"))
         vectors = _validation.matrix(self.vectors, "Rerank", name="vectors")
@@ -127,7 +126,7 @@ class Asymmetric:
     reals: Any
     candidates: int = 200
 
-    def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> Reals:
+    def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> Float32Array:
         """Distances of the candidates of all queries to them."""
         reals = np.asarray(_validation.matrix(self.reals, "Asymmetric", name="reals"), np.float32)
         _validation.finite(reals, "Asymmetric", name="reals")
@@ -148,24 +147,28 @@ def _blocks(n: int, floats_each: int) -> Iterator[slice]:
     return (slice(i, min(i + step, n)) for i in range(0, n, step))
 
 
-def _l2(found: Reals, asked: Reals) -> Reals:
+def _l2(found: Float32Array, asked: Float32Array) -> Float32Array:
     difference = found - asked[:, None]
-    distances: Reals = np.sqrt(np.einsum("qcd,qcd->qc", difference, difference))
+    distances: Float32Array = np.sqrt(np.einsum("qcd,qcd->qc", difference, difference))
     return distances
 
 
-def _ip(found: Reals, asked: Reals) -> Reals:
-    products: Reals = -np.einsum("qcd,qd->qc", found, asked)
+def _ip(found: Float32Array, asked: Float32Array) -> Float32Array:
+    products: Float32Array = -np.einsum("qcd,qd->qc", found, asked)
     return products
 
 
-def _cosine(found: Reals, asked: Reals) -> Reals:
+def _cosine(found: Float32Array, asked: Float32Array) -> Float32Array:
     lengths = np.linalg.norm(found, axis=2) * np.linalg.norm(asked, axis=1)[:, None]
     products = -_ip(found, asked)
     # A zero vector points nowhere: it is as far as one at a right angle.
     cosines = np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
-    distances: Reals = np.float32(1) - cosines
+    distances: Float32Array = np.float32(1) - cosines
     return distances
 
 
-_METRICS: dict[str, Callable[[Reals, Reals], Reals]] = {"l2": _l2, "ip": _ip, "cosine": _cosine}
+_METRICS: dict[str, Callable[[Float32Array, Float32Array], Float32Array]] = {
+    "l2": _l2,
+    "ip": _ip,
+    "cosine": _cosine,
+}

@@ -9,18 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bitfold._kernels import distinct
+from bitfold._types import AnyArray, BoolArray, Ids, Int64Array, UInt32Array, Words
 
-Words = NDArray[np.uint64]
-Places = NDArray[np.uint32]
-Ids = NDArray[np.int64]
-Flags = NDArray[np.bool_]
-Array = TypeVar("Array", bound=NDArray[Any])
+Array = TypeVar("Array", bound=AnyArray)
 
 MOST_ITEMS = 1 << 31
 """Items of a segment are counted in 32 bits."""
@@ -48,10 +45,10 @@ class Segment:
     """
 
     words: Words
-    starts: Places
-    members: Places
+    starts: UInt32Array
+    members: UInt32Array
     ids: Ids
-    dead: Flags
+    dead: BoolArray
 
     def __post_init__(self) -> None:
         # Mapped arrays are read-only too: kernels then compile for one kind of array.
@@ -100,7 +97,7 @@ class Segment:
         return int(np.count_nonzero(self.dead))
 
     @cached_property
-    def living(self) -> Flags:
+    def living(self) -> BoolArray:
         """Which items are there."""
         return ~self.dead if len(self.dead) else np.ones(self.n_items, bool)
 
@@ -120,27 +117,27 @@ class Segment:
         return int(self.words.shape[1])
 
     @cached_property
-    def _code_of(self) -> Places:
+    def _code_of(self) -> UInt32Array:
         code_of = np.empty(self.n_items, np.uint32)
         starts = self.starts.astype(np.int64)
         counts = starts[1:] - starts[:-1]
         code_of[self.members] = np.repeat(np.arange(self.n_distinct, dtype=np.uint32), counts)
         return code_of
 
-    def find(self, ids: Ids) -> NDArray[np.int64]:
+    def find(self, ids: Ids) -> Int64Array:
         """Return the living item of each id, -1 where there is none."""
         items = self._locate(ids)
         if len(self.dead):
             items[(items >= 0) & self.dead[items]] = -1
         return items
 
-    def without(self, items: NDArray[np.int64]) -> Segment:
+    def without(self, items: Int64Array) -> Segment:
         """Return the segment with some items removed."""
         dead = self.dead.copy() if len(self.dead) else np.zeros(self.n_items, bool)
         dead[items] = True
         return self._marked(dead)
 
-    def _locate(self, ids: Ids) -> NDArray[np.int64]:
+    def _locate(self, ids: Ids) -> Int64Array:
         """Return the item of each id, -1 where there never was one."""
         if not self.n_items:
             return np.full(len(ids), -1, np.int64)
@@ -148,7 +145,7 @@ class Segment:
         places[places == self.n_items] = 0
         return np.where(self.ids[places] == ids, places, -1)
 
-    def _marked(self, dead: Flags) -> Segment:
+    def _marked(self, dead: BoolArray) -> Segment:
         return replace(self, dead=dead)
 
 

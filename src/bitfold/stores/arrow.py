@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bitfold._types import AnyArray
 from bitfold.stores.columns import CODE, ID, VECTOR
 
 BITS = b"bitfold.n_bits"
@@ -55,7 +55,7 @@ def column_types(schema: Any, own: set[str]) -> dict[str, type]:
     }
 
 
-def lists(rows: NDArray[Any]) -> Any:
+def lists(rows: AnyArray) -> Any:
     """Return a matrix as fixed-size lists, without a copy."""
     import pyarrow as pa
 
@@ -63,7 +63,7 @@ def lists(rows: NDArray[Any]) -> Any:
     return pa.FixedSizeListArray.from_arrays(flat_values, rows.shape[1])
 
 
-def matrix(listed: Any) -> NDArray[Any]:
+def matrix(listed: Any) -> AnyArray:
     """Return fixed-size lists as a matrix."""
     width = listed.type.list_size
     pieces = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in listed.chunks]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, NoReturn, Self
 
@@ -11,16 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bitfold import _validation
+from bitfold._types import AnyArray, BoolArray, Float32Array, Ids, ProgressCallback
 from bitfold.codes import Codes
 from bitfold.search import Hits, Near, Reranker
 from bitfold.search import ids as numbers
-from bitfold.search.ids import Ids
 from bitfold.search.segment import MOST_BITS
 from bitfold.stores.filters import Condition, Where, grouped
 from bitfold.stores.originals import Originals
-
-Progress = Callable[[str, int, int], None]
-"""Told (stage, done, total) as a load goes on; a total of 0 is unknown."""
 
 
 class StoreError(RuntimeError):
@@ -83,7 +80,7 @@ class Store(ABC):
         self.load([Batch(codes, ids, vectors, columns)])
 
     @abstractmethod
-    def load(self, batches: Iterable[Batch], progress: Progress | None = None) -> None:
+    def load(self, batches: Iterable[Batch], progress: ProgressCallback | None = None) -> None:
         """Add batch after batch as one change: nobody ever sees a part of it.
 
         Parameters
@@ -179,7 +176,7 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def vectors(self, ids: ArrayLike) -> NDArray[np.float32]:
+    def vectors(self, ids: ArrayLike) -> Float32Array:
         """Return the originals of some ids, in their order.
 
         Parameters
@@ -266,7 +263,7 @@ class Store(ABC):
             listed = ", ".join(map(repr, known))
             refuse(self, "a column in where", f"one of {listed}", repr(column))
 
-    def _known(self, ids: Ids, known: NDArray[np.bool_]) -> None:
+    def _known(self, ids: Ids, known: BoolArray) -> None:
         """Refuse ids that are not there."""
         if not known.all():
             numbers.refuse_ids(type(self).__name__, "in the store", ids[~known])
@@ -283,9 +280,7 @@ def demand_bits(n_bits: Any, owner: str) -> int:
     return _validation.integer(n_bits, "n_bits", owner, low=1, high=MOST_BITS)
 
 
-def flat(
-    query: NDArray[np.integer[Any]], ids: Ids, distances: NDArray[Any], n_queries: int
-) -> Near:
+def flat(query: NDArray[np.integer[Any]], ids: Ids, distances: AnyArray, n_queries: int) -> Near:
     """Lay answers out query by query, by distance, ties by id."""
     order = np.lexsort((ids, distances, query))
     counts = np.bincount(query, minlength=n_queries)
@@ -301,9 +296,7 @@ def demand_codes(codes: Any, n_bits: int, owner: str) -> None:
         _validation.refuse("codes", owner, f"of {n_bits} bits", f"{codes.n_bits} bits")
 
 
-def demand_vectors(
-    vectors: Any, count: int, width: int | None, owner: str
-) -> NDArray[np.float32] | None:
+def demand_vectors(vectors: Any, count: int, width: int | None, owner: str) -> Float32Array | None:
     """Return originals as finite float32 rows, one for each code, where a store keeps them."""
     if width is None:
         if vectors is not None:

@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold import _validation
+from bitfold._types import AnyArray, Float32Array, Ids
 from bitfold.codes import Codes
 from bitfold.search import Rerank, Reranker
-from bitfold.search.ids import Ids
-
-Reals = NDArray[np.float32]
 
 _BLOCK_FLOATS = 1 << 24
 """Floats of candidates fetched together: 64 MB, for fewer trips to the engine."""
@@ -40,7 +37,7 @@ class Originals:
     candidates: int = 200
     metric: str = "l2"
 
-    def over(self, vectors_of: Callable[[Ids], Reals]) -> Reranker:
+    def over(self, vectors_of: Callable[[Ids], Float32Array]) -> Reranker:
         """Return the re-ranker over a store's vectors.
 
         Parameters
@@ -56,13 +53,13 @@ class _Fetched:
     """Fetches what each block of queries needs, once, and measures."""
 
     asked: Originals
-    vectors_of: Callable[[Ids], Reals]
+    vectors_of: Callable[[Ids], Float32Array]
 
     @property
     def candidates(self) -> int:
         return self.asked.candidates
 
-    def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> Reals:
+    def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> Float32Array:
         queries = _validation.matrix(self.asked.queries, "Originals", name="queries")
         if len(queries) != len(ids):
             demand = f"one for each of the {len(ids)} codes"
@@ -71,7 +68,9 @@ class _Fetched:
         parts = [slice(i, i + step) for i in range(0, len(ids), step)]
         return np.concatenate([self._measure(ids[p], queries[p], codes_of) for p in parts])
 
-    def _measure(self, ids: Ids, queries: NDArray[Any], codes_of: Callable[[Ids], Codes]) -> Reals:
+    def _measure(
+        self, ids: Ids, queries: AnyArray, codes_of: Callable[[Ids], Codes]
+    ) -> Float32Array:
         needed = np.unique(ids)
         vectors = self.vectors_of(needed)
         finer = Rerank(vectors, queries, self.candidates, self.asked.metric, ids=needed)

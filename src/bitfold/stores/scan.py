@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from bitfold._types import Ids
 from bitfold.codes import Codes
 from bitfold.search import HammingIndex, Hits, Near
-from bitfold.search.ids import Ids
 from bitfold.search.ranking import Nearest, merge
 from bitfold.stores.contract import flat
 

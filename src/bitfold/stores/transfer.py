@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from bitfold import _validation
+from bitfold._types import ProgressCallback
 from bitfold.search import HammingIndex
-from bitfold.stores.contract import Batch, Progress, Store
+from bitfold.stores.contract import Batch, Store
 
 
 def batches_of(index: HammingIndex, vectors: Any = None) -> Iterator[Batch]:
@@ -37,7 +38,7 @@ def batches_of(index: HammingIndex, vectors: Any = None) -> Iterator[Batch]:
         yield Batch(codes, ids, None if originals is None else _rows(originals, ids))
 
 
-def index_of(store: Store, progress: Progress | None = None) -> HammingIndex:
+def index_of(store: Store, progress: ProgressCallback | None = None) -> HammingIndex:
     """Read a store into an index.
 
     Parameters

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold import _validation
+from bitfold._types import Float32Array, Float64Array
 from bitfold.embedding import Neighbors
 from bitfold.hashers.base.hasher import Hasher
 from bitfold.induction import BaseSet, learn_bandwidth
 from bitfold.io.rows import Rows
-
-FloatArray = NDArray[np.float32]
 
 
 class InductiveHasher(Hasher):
@@ -41,8 +39,8 @@ class InductiveHasher(Hasher):
     }
     _scalars: ClassVar[dict[str, type]] = {**Hasher._scalars, "bandwidth_": float, "k_": int}
 
-    base_set_: FloatArray
-    bit_embedding_: FloatArray
+    base_set_: Float32Array
+    bit_embedding_: Float32Array
     bandwidth_: float
     k_: int
 
@@ -50,16 +48,16 @@ class InductiveHasher(Hasher):
     bandwidth: float | None
 
     @property
-    def base_points_(self) -> NDArray[np.float64]:
+    def base_points_(self) -> Float64Array:
         """The base set in the coordinates of the data."""
-        points: NDArray[np.float64] = np.add(self.base_set_, self.center_, dtype=np.float64)
+        points: Float64Array = np.add(self.base_set_, self.center_, dtype=np.float64)
         return points
 
     @property
     def _width(self) -> int:
         return self._base.width
 
-    def _embed_block(self, values: FloatArray) -> FloatArray:
+    def _embed_block(self, values: Float32Array) -> Float32Array:
         return self._base.induce(values, self.bit_embedding_, self.bandwidth_)
 
     @property
@@ -73,7 +71,7 @@ class InductiveHasher(Hasher):
         _validation.integer(self.k_, "k_", owner, low=1, high=m, why=f"m = {m}")
         _validation.squarable(self.bandwidth_, "bandwidth_", owner)
 
-    def _settle_base(self, points: FloatArray, sample: FloatArray) -> None:
+    def _settle_base(self, points: Float32Array, sample: Float32Array) -> None:
         """Fix the base set, how many of it carry a point, and the bandwidth."""
         self._settle_points(points)
         if self.bandwidth is None:
@@ -83,7 +81,7 @@ class InductiveHasher(Hasher):
                 self.bandwidth, "bandwidth", type(self).__name__
             )
 
-    def _settle_points(self, points: FloatArray) -> None:
+    def _settle_points(self, points: Float32Array) -> None:
         """Fix the base set and how many of it carry a point."""
         owner = type(self).__name__
         if len(points) < 2:

@@ -7,22 +7,19 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from bitfold import _validation
+from bitfold._types import AnyArray, Float32Array, ProgressCallback, UInt8Array
 from bitfold.codes import Codes
 from bitfold.hashers import _persistence
 from bitfold.io import model_file, sources
 from bitfold.io.rows import Rows, block_length
 from bitfold.rotation import bits
 
-FloatArray = NDArray[np.float32]
 T = TypeVar("T")
-Progress = Callable[[str, int, int], None]
-"""Told (stage, done, total) as the work goes on."""
 
 
 class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
@@ -49,14 +46,14 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
 
     n_bits_: int
     n_features_in_: int
-    center_: FloatArray
+    center_: Float32Array
 
     @abstractmethod
-    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: Progress) -> None:
+    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         """Learn the state from checked data."""
 
     @abstractmethod
-    def _embed_block(self, values: FloatArray) -> FloatArray:
+    def _embed_block(self, values: Float32Array) -> Float32Array:
         """Embed rows, each by itself: one real per bit, thresholded at zero later."""
 
     def _check_learned(self) -> None:
@@ -67,7 +64,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         """How many floats a row needs on the way to its code."""
         return self.n_bits_
 
-    def fit(self, X: Any, y: Any = None, *, progress: Progress | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, progress: ProgressCallback | None = None) -> Self:
         """Learn the codes.
 
         Parameters
@@ -91,18 +88,18 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         self._learn(rows, y, progress or _silent)
         return self
 
-    def embed(self, X: Any) -> FloatArray:
+    def embed(self, X: Any) -> Float32Array:
         """Return the reals before the sign, (n, n_bits)."""
         rows = self._rows(X)
         parts = self._over_blocks(rows, self._embed_block)
-        joined: FloatArray = _joined(parts, rows.length, self.n_bits_, np.float32)
+        joined: Float32Array = _joined(parts, rows.length, self.n_bits_, np.float32)
         return joined
 
-    def transform(self, X: Any) -> NDArray[np.uint8]:
+    def transform(self, X: Any) -> UInt8Array:
         """Return the bits as 0 and 1, (n, n_bits)."""
         return self.encode(X).unpack()
 
-    def encode(self, X: Any, *, progress: Progress | None = None) -> Codes:
+    def encode(self, X: Any, *, progress: ProgressCallback | None = None) -> Codes:
         """Return the packed codes; each depends on its own row alone, bit for bit.
 
         Parameters
@@ -119,7 +116,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         return Codes(packed, self.n_bits_)
 
     def encode_blocks(
-        self, X: Any, *, first: int = 0, progress: Progress | None = None
+        self, X: Any, *, first: int = 0, progress: ProgressCallback | None = None
     ) -> Iterator[Codes]:
         """Yield the codes in order, some at a time, as they are made; none are held.
 
@@ -158,18 +155,18 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         return Rows(matrix, self.center_, owner)
 
     def _encoded(
-        self, rows: Rows, first: int, progress: Progress
-    ) -> Iterator[tuple[int, NDArray[np.uint8]]]:
+        self, rows: Rows, first: int, progress: ProgressCallback
+    ) -> Iterator[tuple[int, UInt8Array]]:
         for start, packed in self._over_blocks(rows, self._encode_block, first=first):
             yield start, packed
             done = start + len(packed)
             progress("encode", done, rows.length or done)
 
-    def _encode_block(self, values: FloatArray) -> NDArray[np.uint8]:
+    def _encode_block(self, values: Float32Array) -> UInt8Array:
         return np.packbits(bits(self._embed_block(values)), axis=1)
 
     def _over_blocks(
-        self, rows: Rows, work: Callable[[FloatArray], Any], stride: int = 1, first: int = 0
+        self, rows: Rows, work: Callable[[Float32Array], Any], stride: int = 1, first: int = 0
     ) -> Iterator[tuple[int, Any]]:
         """Apply ``work`` to all rows, block by block, on all cores; yield (first row, result).
 
@@ -183,9 +180,9 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
             lambda values, start: work(values), step, stride=stride, first=first, spread=several
         )
 
-    def _ready(self, source: FloatArray, make: Callable[[FloatArray], T]) -> T:
+    def _ready(self, source: Float32Array, make: Callable[[Float32Array], T]) -> T:
         """Return what ``make`` makes of a learned array; made again when it was learned again."""
-        held: tuple[FloatArray, T] | None = self.__dict__.get("_held")
+        held: tuple[Float32Array, T] | None = self.__dict__.get("_held")
         if held is None or held[0] is not source:
             held = self._held = (source, make(source))
         return held[1]
@@ -217,8 +214,8 @@ def _named(X: Any, matrix: Any) -> Any:
 
 
 def _joined(
-    parts: Iterator[tuple[int, NDArray[Any]]], n_rows: int | None, width: int, dtype: Any
-) -> NDArray[Any]:
+    parts: Iterator[tuple[int, AnyArray]], n_rows: int | None, width: int, dtype: Any
+) -> AnyArray:
     """Put results of blocks below each other; not twice in memory where their number is known."""
     if n_rows is None:
         return np.concatenate([part for _, part in parts])

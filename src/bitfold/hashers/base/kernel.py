@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold import _validation
 from bitfold._kernels import products
 from bitfold._threads import scratch
+from bitfold._types import AnyArray, Float32Array, Float64Array
 from bitfold.hashers.base.hasher import Hasher
-
-FloatArray = NDArray[np.float32]
 
 
 class CenteredKernel(NamedTuple):
     """Kernels of rows (rows, anchors) about their mean, and the mean."""
 
-    values: NDArray[np.float64]
-    mean: NDArray[np.float64]
+    values: Float64Array
+    mean: Float64Array
 
 
 class KernelHasher(Hasher):
@@ -48,10 +46,10 @@ class KernelHasher(Hasher):
     }
     _scalars: ClassVar[dict[str, type]] = {**Hasher._scalars, "bandwidth_": float}
 
-    anchors_: FloatArray
+    anchors_: Float32Array
     bandwidth_: float
-    coefficients_: FloatArray
-    thresholds_: FloatArray
+    coefficients_: Float32Array
+    thresholds_: Float32Array
 
     @property
     def _width(self) -> int:
@@ -59,10 +57,10 @@ class KernelHasher(Hasher):
 
     def _settle(
         self,
-        anchors: FloatArray,
+        anchors: Float32Array,
         bandwidth: float,
-        coefficients: NDArray[Any],
-        thresholds: NDArray[Any],
+        coefficients: AnyArray,
+        thresholds: AnyArray,
     ) -> None:
         """Fix the hash functions, one a row of the coefficients."""
         self.n_bits_ = len(coefficients)
@@ -71,7 +69,7 @@ class KernelHasher(Hasher):
         self.coefficients_ = np.ascontiguousarray(coefficients, np.float32)
         self.thresholds_ = np.ascontiguousarray(thresholds, np.float32)
 
-    def _embed_block(self, values: FloatArray) -> FloatArray:
+    def _embed_block(self, values: Float32Array) -> Float32Array:
         room = scratch("products", (len(values), len(self.anchors_)))
         K = kernel(values, self.anchors_, self.bandwidth_, room)
         out = np.empty((len(values), self.n_bits_), np.float32)
@@ -83,8 +81,8 @@ class KernelHasher(Hasher):
 
 
 def kernel(
-    rows: FloatArray, anchors: FloatArray, bandwidth: float, out: FloatArray | None = None
-) -> FloatArray:
+    rows: Float32Array, anchors: Float32Array, bandwidth: float, out: Float32Array | None = None
+) -> Float32Array:
     """κ of each row and each anchor, (rows, anchors); each row by itself, bit for bit."""
     if out is None:
         out = np.empty((len(rows), len(anchors)), np.float32)
@@ -93,11 +91,11 @@ def kernel(
     with np.errstate(over="ignore"):
         out /= np.float32(-bandwidth)
         out /= np.float32(2 * bandwidth)
-    kappa: FloatArray = np.exp(out, out=out)
+    kappa: Float32Array = np.exp(out, out=out)
     return kappa
 
 
-def learn_bandwidth(rows: FloatArray, anchors: FloatArray) -> float:
+def learn_bandwidth(rows: Float32Array, anchors: Float32Array) -> float:
     """σ of the kernel: σ² is the mean squared distance of rows and anchors.
 
     As in the code that came with *Supervised hashing with kernels*, and others since.
@@ -108,7 +106,9 @@ def learn_bandwidth(rows: FloatArray, anchors: FloatArray) -> float:
     return sigma if sigma > 0 else 1.0
 
 
-def bandwidth_for(asked: float | None, rows: FloatArray, anchors: FloatArray, owner: str) -> float:
+def bandwidth_for(
+    asked: float | None, rows: Float32Array, anchors: Float32Array, owner: str
+) -> float:
     """Check the σ that was asked for; None learns it."""
     if asked is None:
         return learn_bandwidth(rows, anchors)
@@ -119,7 +119,7 @@ _LEVEL = 1e-6
 """Differences of kernels up to this are float32's rounding."""
 
 
-def centered_kernel(K: FloatArray, owner: str) -> CenteredKernel:
+def centered_kernel(K: Float32Array, owner: str) -> CenteredKernel:
     """Take the mean off each anchor's kernels, one a column; refuse those that tell no rows apart.
 
     That is what is left of data whose rows are all the same.

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold._kernels import products
 from bitfold._threads import scratch
+from bitfold._types import AnyArray, Float32Array, Float64Array, UInt8Array
 from bitfold.hashers.base.hasher import Hasher
-
-FloatArray = NDArray[np.float32]
 
 
 class _Directions(NamedTuple):
     """The directions as the kernels want them."""
 
-    transposed: FloatArray
-    lengths: FloatArray
+    transposed: Float32Array
+    lengths: Float32Array
 
 
 class Hyperplane(NamedTuple):
     """A bit's normal and how far along it the plane lies."""
 
-    direction: NDArray[np.float64]
+    direction: Float64Array
     threshold: float
 
 
@@ -47,10 +45,10 @@ class LinearHasher(Hasher):
         "thresholds_": ("n_bits_",),
     }
 
-    directions_: FloatArray
-    thresholds_: FloatArray
+    directions_: Float32Array
+    thresholds_: Float32Array
 
-    def _settle(self, directions: NDArray[Any], thresholds: NDArray[Any] | None = None) -> None:
+    def _settle(self, directions: AnyArray, thresholds: AnyArray | None = None) -> None:
         """Fix the hyperplanes, one a row; without thresholds they pass through the center."""
         self.n_bits_ = len(directions)
         self.directions_ = np.ascontiguousarray(directions, np.float32)
@@ -60,13 +58,13 @@ class LinearHasher(Hasher):
         # Now rather than at the first encoding, which is to leave the hasher as it is.
         self._ready(self.directions_, _prepare)
 
-    def _embed_block(self, values: FloatArray) -> FloatArray:
+    def _embed_block(self, values: Float32Array) -> Float32Array:
         out = np.empty((len(values), self.n_bits_), np.float32)
         products.dots(values, self.directions_, out)
         out -= self.thresholds_
         return out.clip(-_LARGEST, _LARGEST, out=out)
 
-    def _encode_block(self, values: FloatArray) -> NDArray[np.uint8]:
+    def _encode_block(self, values: Float32Array) -> UInt8Array:
         """Signs of ``_embed_block``, from a matrix product wherever its rounding cannot matter."""
         transposed, lengths = self._ready(self.directions_, _prepare)
         by_blas = scratch("products", (len(values), self.n_bits_))
@@ -81,5 +79,5 @@ class LinearHasher(Hasher):
 _LARGEST = np.finfo(np.float32).max
 
 
-def _prepare(directions: FloatArray) -> _Directions:
+def _prepare(directions: Float32Array) -> _Directions:
     return _Directions(np.ascontiguousarray(directions.T), np.linalg.norm(directions, axis=1))

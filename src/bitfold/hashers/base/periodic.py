@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold._kernels import products
+from bitfold._types import AnyArray, Float32Array
 from bitfold.hashers.base.hasher import Hasher
-
-FloatArray = NDArray[np.float32]
 
 
 class WaveHasher(Hasher):
@@ -35,15 +33,15 @@ class WaveHasher(Hasher):
         "thresholds_": ("n_bits_",),
     }
 
-    frequencies_: FloatArray
-    phases_: FloatArray
-    thresholds_: FloatArray
+    frequencies_: Float32Array
+    phases_: Float32Array
+    thresholds_: Float32Array
 
     def _settle(
         self,
-        frequencies: NDArray[Any],
-        phases: NDArray[Any],
-        thresholds: NDArray[Any] | None = None,
+        frequencies: AnyArray,
+        phases: AnyArray,
+        thresholds: AnyArray | None = None,
     ) -> None:
         """Fix the waves, one a row; without thresholds a bit is the cosine's sign."""
         self.n_bits_ = len(frequencies)
@@ -53,7 +51,7 @@ class WaveHasher(Hasher):
             thresholds = np.zeros(len(frequencies))
         self.thresholds_ = np.ascontiguousarray(thresholds, np.float32)
 
-    def _embed_block(self, values: FloatArray) -> FloatArray:
+    def _embed_block(self, values: Float32Array) -> Float32Array:
         turns = np.empty((len(values), self.n_bits_), np.float32)
         products.dots(values, self.frequencies_, turns)
         # In double precision: many turns away from the center the phase still counts.

@@ -6,15 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bitfold._types import AnyArray
 from bitfold.io.formats.request import Asked, guarded
 from bitfold.io.sources import Stream
 
-Array = NDArray[Any]
 
-
-def open_hdf5(asked: Asked) -> Array | Stream:
+def open_hdf5(asked: Asked) -> AnyArray | Stream:
     """Open a matrix of a file, mapped or as a stream that holds the file open."""
     reading = asked.reading("an HDF5 file with a matrix")
     with reading():
@@ -33,7 +31,7 @@ def open_hdf5(asked: Asked) -> Array | Stream:
     return array
 
 
-def read_hdf5(asked: Asked) -> Array:
+def read_hdf5(asked: Asked) -> AnyArray:
     """Read a list or a matrix of a file whole."""
     reading = asked.reading("an HDF5 file with labels")
     with reading():
@@ -45,7 +43,7 @@ def read_hdf5(asked: Asked) -> Array:
             return dataset.asstr()[()].astype(str) if texts else np.asarray(dataset[()])
 
 
-def mapped(path: Path, dataset: Any) -> Array:
+def mapped(path: Path, dataset: Any) -> AnyArray:
     """Map an HDF5 data set that lies in one piece into memory; read any other."""
     Asked(path, None, "mapped").demand_numbers(dataset.dtype)
     array = _in_one_piece(path, dataset)
@@ -62,7 +60,7 @@ def import_h5py() -> Any:
     return h5py
 
 
-def _in_one_piece(path: Path, dataset: Any) -> Array | None:
+def _in_one_piece(path: Path, dataset: Any) -> AnyArray | None:
     whole = dataset.chunks is None and dataset.external is None and not dataset.is_virtual
     offset = dataset.id.get_offset() if whole else None
     if offset is None:

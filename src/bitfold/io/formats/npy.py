@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bitfold._types import AnyArray
 from bitfold.io.formats.errors import DamagedData, read_as
 from bitfold.io.formats.request import WRONG, Asked
 from bitfold.io.sources import Stream
-
-Array = NDArray[Any]
 
 _STREAM_BYTES = 1 << 20
 """What is read of a stream at a time, or one row if that is longer."""
@@ -26,7 +24,7 @@ class _Header(NamedTuple):
     dtype: np.dtype[Any]
 
 
-def open_npy(asked: Asked) -> Array:
+def open_npy(asked: Asked) -> AnyArray:
     """Map a .npy file."""
     asked.refuse_name()
     with asked.reading("a .npy file of numbers")():
@@ -34,7 +32,7 @@ def open_npy(asked: Asked) -> Array:
         return np.lib.format.open_memmap(asked.path, mode="r")
 
 
-def read_npz(asked: Asked) -> Array:
+def read_npz(asked: Asked) -> AnyArray:
     """Read one array of an .npz file."""
     reading = asked.reading("an .npz file of arrays of numbers")
     with asked.path.open("rb") as file:
@@ -74,7 +72,7 @@ def _read_header(file: BinaryIO) -> _Header:
     return _Header(*headers[version != (1, 0)](file))
 
 
-def _rows(file: BinaryIO, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Iterator[Array]:
+def _rows(file: BinaryIO, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Iterator[AnyArray]:
     n, width = shape
     row = width * dtype.itemsize
     done = 0

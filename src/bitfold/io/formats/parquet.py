@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from numpy.typing import NDArray
-
+from bitfold._types import AnyArray
 from bitfold.io import arrow
 from bitfold.io.formats.errors import DamagedData
 from bitfold.io.formats.request import Asked, guarded
@@ -26,7 +25,7 @@ def open_parquet(asked: Asked) -> Stream:
     return Stream.of_blocks(lambda: guarded(_matrices(file, column, asked), reading), n_rows)
 
 
-def read_column(asked: Asked) -> NDArray[Any]:
+def read_column(asked: Asked) -> AnyArray:
     """Read a column of numbers or texts."""
     pa = _import_pyarrow()
     reading = asked.reading("a Parquet file with a column of labels", pa.ArrowException)
@@ -40,7 +39,7 @@ def read_column(asked: Asked) -> NDArray[Any]:
             values = file.read([column]).column(0)
             if values.null_count:
                 raise DamagedData(f"{asked.path} must hold a label in every row, got missing ones.")
-            array: NDArray[Any] = values.to_numpy()
+            array: AnyArray = values.to_numpy()
     return array.astype(str) if array.dtype.kind == "O" else array
 
 
@@ -51,7 +50,7 @@ def _open(pa: Any, asked: Asked) -> Any:
     return pa.parquet.ParquetFile(asked.path, pre_buffer=False, buffer_size=1 << 20)
 
 
-def _matrices(file: Any, column: str, asked: Asked) -> Iterator[NDArray[Any]]:
+def _matrices(file: Any, column: str, asked: Asked) -> Iterator[AnyArray]:
     widths = {0}
     try:
         for block in arrow.blocks(file, column, str(asked.path)):

@@ -14,18 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bitfold._types import AnyArray, BoolArray, Ids, Int64Array, UInt32Array, Words
 from bitfold.io import array_file
 from bitfold.io.array_file import Container, damage
 from bitfold.io.model_file import FormatError
-from bitfold.search.segment import (
-    MOST_ITEMS,
-    Flags,
-    Ids,
-    Places,
-    Segment,
-    Words,
-    read_only,
-)
+from bitfold.search.segment import MOST_ITEMS, Segment, read_only
 
 _NONE = read_only(np.empty(0, bool))
 
@@ -75,7 +68,7 @@ class SegmentFile:
         return words
 
     @cached_property
-    def starts(self) -> Places:
+    def starts(self) -> UInt32Array:
         """Where each code's items begin: ascending from 0 to the number of items."""
         starts = self.file.array("starts")
         if len(starts):
@@ -84,7 +77,7 @@ class SegmentFile:
         return starts
 
     @cached_property
-    def members(self) -> Places:
+    def members(self) -> UInt32Array:
         """Each item once, ascending within a code; codes in the order of their first items."""
         members, starts = self.file.array("members"), self.starts
         if len(members):
@@ -151,14 +144,14 @@ class DeadFile:
             raise damage(path, f"the header of {path.name} contradicts itself")
 
     @classmethod
-    def write(cls, path: Path, dead: Flags) -> DeadFile:
+    def write(cls, path: Path, dead: BoolArray) -> DeadFile:
         """Store one bit an item."""
         meta = {"n_items": len(dead), "n_dead": int(np.count_nonzero(dead))}
         array_file.write(path, meta, {"dead": np.packbits(dead)})
         return cls(path, len(dead))
 
     @cached_property
-    def flags(self) -> Flags:
+    def flags(self) -> BoolArray:
         """One boolean an item."""
         flags = np.unpackbits(self.file.array("dead"), count=self._n_items).view(bool)
         if np.count_nonzero(flags) != self.n_dead:
@@ -177,7 +170,7 @@ class StoredSegment(Segment):
         The file of the removals, or flags not stored yet; empty when there are none.
     """
 
-    def __init__(self, body: SegmentFile, removed: DeadFile | Flags = _NONE) -> None:
+    def __init__(self, body: SegmentFile, removed: DeadFile | BoolArray = _NONE) -> None:
         self.body = body
         self.removed = removed
 
@@ -187,12 +180,12 @@ class StoredSegment(Segment):
         return self.body.words
 
     @property
-    def starts(self) -> Places:
+    def starts(self) -> UInt32Array:
         """Where each code's items begin."""
         return self.body.starts
 
     @property
-    def members(self) -> Places:
+    def members(self) -> UInt32Array:
         """The items, code by code."""
         return self.body.members
 
@@ -202,7 +195,7 @@ class StoredSegment(Segment):
         return self.body.ids
 
     @property
-    def dead(self) -> Flags:
+    def dead(self) -> BoolArray:
         """Which items were removed."""
         return self.removed.flags if isinstance(self.removed, DeadFile) else self.removed
 
@@ -241,17 +234,17 @@ class StoredSegment(Segment):
         first = self.body.first_id
         return super().ids_of(items) if first is None else first + items.astype(np.int64)
 
-    def _locate(self, ids: Ids) -> NDArray[np.int64]:
+    def _locate(self, ids: Ids) -> Int64Array:
         first = self.body.first_id
         if first is None:
             return super()._locate(ids)
         return np.where((ids >= first) & (ids < first + self.n_items), ids - first, -1)
 
-    def _marked(self, dead: Flags) -> Segment:
+    def _marked(self, dead: BoolArray) -> Segment:
         return StoredSegment(self.body, read_only(dead))
 
 
-def _ascends(values: NDArray[Any]) -> bool:
+def _ascends(values: AnyArray) -> bool:
     return bool((values[1:] > values[:-1]).all())
 
 

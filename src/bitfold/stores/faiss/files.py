@@ -6,12 +6,9 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold import _validation
-from bitfold.search.ids import Ids
-
-Bytes = NDArray[np.uint8]
+from bitfold._types import Ids, UInt8Array
 
 _KINDS = ("IndexBinaryFlat", "IndexBinaryIVF", "IndexBinaryHNSW", "IndexBinaryMultiHash")
 
@@ -89,17 +86,17 @@ def storage_of(engine: Any) -> Any:
     return faiss.downcast_IndexBinary(flat_index)
 
 
-def flat_codes(index: Any) -> Bytes:
+def flat_codes(index: Any) -> UInt8Array:
     """Return the codes of a flat index: a view that holds until the index changes."""
     faiss = library()
     if not index.ntotal:
         return np.empty((0, index.code_size), np.uint8)
     size = index.ntotal * index.code_size
-    view: Bytes = faiss.rev_swig_ptr(index.xb.data(), size).reshape(-1, index.code_size)
+    view: UInt8Array = faiss.rev_swig_ptr(index.xb.data(), size).reshape(-1, index.code_size)
     return view
 
 
-def listed(ivf: Any) -> tuple[Ids, Bytes]:
+def listed(ivf: Any) -> tuple[Ids, UInt8Array]:
     """Copy the ids and codes out of inverted lists."""
     faiss = library()
     lists, width = ivf.invlists, ivf.code_size

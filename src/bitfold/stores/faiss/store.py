@@ -8,18 +8,17 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bitfold import _validation
+from bitfold._types import AnyArray, Float32Array, Ids, ProgressCallback, UInt8Array
 from bitfold.codes import Codes
 from bitfold.io.model_file import FormatError, PathLike, replace_atomically
 from bitfold.search import HammingIndex, Hits, Near
 from bitfold.search import ids as numbers
-from bitfold.search.ids import Ids
 from bitfold.stores.contract import (
     Batch,
     MissingStore,
-    Progress,
     Store,
     demand_bits,
     demand_codes,
@@ -27,7 +26,6 @@ from bitfold.stores.contract import (
     refuse,
 )
 from bitfold.stores.faiss.files import (
-    Bytes,
     Remembering,
     demand_sound,
     engine_of,
@@ -40,7 +38,7 @@ from bitfold.stores.faiss.files import (
 )
 from bitfold.stores.filters import Condition
 
-Ranged = tuple[Ids, NDArray[Any], Ids]
+Ranged = tuple[Ids, AnyArray, Ids]
 """Offsets, distances and ids of a range search."""
 
 _BATCH_ROWS = 1 << 17
@@ -163,7 +161,7 @@ class FaissStore(Store):
                 # faiss says that writing failed; what the system said is the cause.
                 raise write.problem or OSError(f"{path} could not be written by faiss.") from None
 
-    def load(self, batches: Iterable[Batch], progress: Progress | None = None) -> None:
+    def load(self, batches: Iterable[Batch], progress: ProgressCallback | None = None) -> None:
         """Add batch after batch as one change.
 
         Parameters
@@ -221,7 +219,7 @@ class FaissStore(Store):
         places = self._places(numbers.integers(ids, "FaissStore"))
         return Codes(self._content()[1][places], self.n_bits)
 
-    def vectors(self, ids: ArrayLike) -> NDArray[np.float32]:
+    def vectors(self, ids: ArrayLike) -> Float32Array:
         """Return the originals of some ids, from the array the user gave.
 
         Parameters
@@ -306,17 +304,17 @@ class FaissStore(Store):
     def _filter(self, groups: list[list[Condition]]) -> Any:
         refuse(self, "where", "None: faiss keeps no columns", "conditions")
 
-    def _scan(self, packed: Bytes, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _scan(self, packed: UInt8Array, k: int) -> tuple[AnyArray, AnyArray]:
         distances, places = storage_of(self.engine).search(packed, k)
         return distances, self._ids[places]
 
-    def _range(self, packed: Bytes, radius: int) -> Ranged:
+    def _range(self, packed: UInt8Array, radius: int) -> Ranged:
         if not self.count():
             return np.zeros(len(packed) + 1, np.int64), np.empty(0), np.empty(0, np.int64)
         offsets, distances, places = storage_of(self.engine).range_search(packed, radius)
         return offsets.astype(np.int64), distances, self._ids[places]
 
-    def _append(self, packed: Bytes, fresh: Ids) -> None:
+    def _append(self, packed: UInt8Array, fresh: Ids) -> None:
         """Add what is new to the index, or nothing."""
         if not len(fresh):
             return
@@ -334,11 +332,11 @@ class FaissStore(Store):
         self._insert(packed, fresh)
         self._forget()
 
-    def _insert(self, packed: Bytes, fresh: Ids) -> None:
+    def _insert(self, packed: UInt8Array, fresh: Ids) -> None:
         if len(fresh):
             self.index.add_with_ids(np.ascontiguousarray(packed), fresh)
 
-    def _content(self) -> tuple[Ids, Bytes]:
+    def _content(self) -> tuple[Ids, UInt8Array]:
         """Return all ids and codes in faiss's order; a view that holds until the next change."""
         if self._lists:
             return listed(self.engine)

@@ -9,8 +9,8 @@ from datetime import timedelta
 from os import fspath
 from typing import Any
 
+from bitfold._types import Ids
 from bitfold.io.model_file import PathLike
-from bitfold.search.ids import Ids
 from bitfold.stores.contract import StoreError
 from bitfold.stores.lance.rows import Rows
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from bitfold import _validation
+from bitfold._types import Ids, ProgressCallback
 from bitfold.search import ids as numbers
-from bitfold.search.ids import Ids
 from bitfold.stores import arrow, columns
-from bitfold.stores.contract import Batch, Progress, demand_bits, demand_codes, demand_vectors
+from bitfold.stores.contract import Batch, demand_bits, demand_codes, demand_vectors
 
 _OWNER = "LanceStore"
 
@@ -76,7 +76,7 @@ class Rows(Iterator[Any]):
         numbering: numbers.Numbering,
         present: Callable[[Ids], Ids],
         batches: Iterable[Batch],
-        progress: Progress | None,
+        progress: ProgressCallback | None,
     ) -> None:
         self.problem: BaseException | None = None
         self._layout, self._numbering, self._present = layout, numbering, present

@@ -13,26 +13,18 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bitfold import _validation
+from bitfold._types import AnyArray, Float32Array, Ids, ProgressCallback, UInt8Array
 from bitfold.codes import Codes
 from bitfold.io.model_file import PathLike
 from bitfold.search import Hits, Near
 from bitfold.search import ids as numbers
-from bitfold.search.ids import Ids
 from bitfold.stores import arrow, scan
 from bitfold.stores import columns as names
 from bitfold.stores.columns import CODE, ID, VECTOR
-from bitfold.stores.contract import (
-    Batch,
-    MissingStore,
-    Progress,
-    Store,
-    demand_bits,
-    flat,
-    refuse,
-)
+from bitfold.stores.contract import Batch, MissingStore, Store, demand_bits, flat, refuse
 from bitfold.stores.filters import Condition
 from bitfold.stores.lance.connect import (
     clear,
@@ -88,7 +80,7 @@ class LanceStore(Store):
         columns: Mapping[str, type] | None = None,
         batches: Iterable[Batch] = (),
         replace: bool = False,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
         storage_options: Mapping[str, str] | None = None,
     ) -> Self:
         """Make a table, empty or filled, as one version.
@@ -170,7 +162,7 @@ class LanceStore(Store):
             raise MissingStore(f"{what} does not exist.")
         return cls(opened, id_column, code_column, vector_column)
 
-    def load(self, batches: Iterable[Batch], progress: Progress | None = None) -> None:
+    def load(self, batches: Iterable[Batch], progress: ProgressCallback | None = None) -> None:
         """Add batch after batch as one version of the table.
 
         Parameters
@@ -222,7 +214,7 @@ class LanceStore(Store):
         """
         return Codes(self._values(ids, self._code, np.dtype(np.uint8)), self.n_bits)
 
-    def vectors(self, ids: ArrayLike) -> NDArray[np.float32]:
+    def vectors(self, ids: ArrayLike) -> Float32Array:
         """Return the originals of some ids, in their order.
 
         Parameters
@@ -296,7 +288,7 @@ class LanceStore(Store):
         rows = pa.concat_tables(found)
         return flat(query, rows[self._id].to_numpy(), rows["_distance"].to_numpy(), len(codes))
 
-    def _ask(self, code: NDArray[np.uint8], k: int, where: Any) -> Any:
+    def _ask(self, code: UInt8Array, k: int, where: Any) -> Any:
         """Ask LanceDB for the k nearest of one code."""
         asked = self._table.engine.search(code, vector_column_name=self._code)
         asked = asked.distance_type("hamming")
@@ -332,6 +324,6 @@ class LanceStore(Store):
         self._known(needed, np.isin(needed, known))
         return found.take(np.argsort(known)[place])
 
-    def _values(self, ids: ArrayLike, column: str, dtype: np.dtype[Any]) -> NDArray[Any]:
+    def _values(self, ids: ArrayLike, column: str, dtype: np.dtype[Any]) -> AnyArray:
         wanted = numbers.integers(ids, "LanceStore")
         return arrow.matrix(self._fetch(wanted, [column])[column]).astype(dtype, copy=False)

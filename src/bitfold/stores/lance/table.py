@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bitfold.search.ids import Ids
+from bitfold._types import Ids
 from bitfold.stores.lance.connect import clear
 
 _NEXT, _AT = b"bitfold.next_id", b"bitfold.next_id_at"

@@ -14,9 +14,8 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bitfold.search.ids import Ids
+from bitfold._types import AnyArray, Float32Array, Ids, UInt8Array
 
 HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 TRAILER = b"\xff\xff"
@@ -24,14 +23,12 @@ TRAILER = b"\xff\xff"
 _NULL = b"\xff\xff\xff\xff"
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
-Bytes = NDArray[np.uint8]
-
 
 def encode(
     ids: Ids,
-    packed: Bytes,
+    packed: UInt8Array,
     n_bits: int,
-    vectors: NDArray[np.float32] | None,
+    vectors: Float32Array | None,
     columns: Mapping[str, list[Any]],
     types: Mapping[str, type],
 ) -> bytes:
@@ -57,7 +54,7 @@ def encode(
     return b"".join(chain.from_iterable(zip(beginnings, *fields, strict=True)))
 
 
-def decode(chunks: Iterable[Any], n_bits: int, rows: int) -> Iterator[tuple[Ids, Bytes]]:
+def decode(chunks: Iterable[Any], n_bits: int, rows: int) -> Iterator[tuple[Ids, UInt8Array]]:
     """Read ids and codes from the chunks that COPY sends, so many rows at a time.
 
     Parameters
@@ -85,7 +82,7 @@ def decode(chunks: Iterable[Any], n_bits: int, rows: int) -> Iterator[tuple[Ids,
         yield _parts(bytes(held[:whole]), layout)
 
 
-def decode_vectors(fields: list[bytes], width: int) -> NDArray[np.float32]:
+def decode_vectors(fields: list[bytes], width: int) -> Float32Array:
     """Read the binary form of pgvector's vectors.
 
     Parameters
@@ -115,8 +112,8 @@ def _layout(n_bits: int, width: int | None) -> np.dtype[Any]:
 
 
 def _fixed(
-    ids: Ids, packed: Bytes, n_bits: int, vectors: NDArray[np.float32] | None, n_columns: int
-) -> NDArray[Any]:
+    ids: Ids, packed: UInt8Array, n_bits: int, vectors: Float32Array | None, n_columns: int
+) -> AnyArray:
     width = None if vectors is None else vectors.shape[1]
     rows = np.zeros(len(ids), _layout(n_bits, width))
     rows["count"] = 2 + (vectors is not None) + n_columns
@@ -128,7 +125,7 @@ def _fixed(
     return rows
 
 
-def _parts(data: bytes, layout: np.dtype[Any]) -> tuple[Ids, Bytes]:
+def _parts(data: bytes, layout: np.dtype[Any]) -> tuple[Ids, UInt8Array]:
     rows = np.frombuffer(data, layout)
     return rows["id"].astype(np.int64), np.ascontiguousarray(rows["code"])
 

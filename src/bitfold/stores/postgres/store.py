@@ -7,9 +7,10 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bitfold import _validation
+from bitfold._types import Float32Array, ProgressCallback
 from bitfold.codes import Codes
 from bitfold.search import Hits, Near
 from bitfold.search import ids as numbers
@@ -17,7 +18,6 @@ from bitfold.stores import columns as names
 from bitfold.stores.columns import CODE, ID, VECTOR
 from bitfold.stores.contract import (
     Batch,
-    Progress,
     Store,
     demand_bits,
     demand_codes,
@@ -79,7 +79,7 @@ class PgvectorStore(Store):
         columns: Mapping[str, type] | None = None,
         batches: Iterable[Batch] = (),
         replace: bool = False,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Self:
         """Make a table, empty or filled, in one transaction; and the extension if it is missing.
 
@@ -152,7 +152,7 @@ class PgvectorStore(Store):
         transaction: AbstractContextManager[Any] = self._table.place.connection.transaction()
         return transaction
 
-    def load(self, batches: Iterable[Batch], progress: Progress | None = None) -> None:
+    def load(self, batches: Iterable[Batch], progress: ProgressCallback | None = None) -> None:
         """Add batch after batch by one COPY in one transaction.
 
         Parameters
@@ -217,7 +217,7 @@ class PgvectorStore(Store):
         packed = np.frombuffer(b"".join(field[4:] for (field,) in fields), np.uint8)
         return Codes(packed.reshape(-1, -(-self.n_bits // 8)), self.n_bits)
 
-    def vectors(self, ids: ArrayLike) -> NDArray[np.float32]:
+    def vectors(self, ids: ArrayLike) -> Float32Array:
         """Return the originals of some ids, in their order.
 
         Parameters
