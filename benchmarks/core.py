@@ -43,7 +43,7 @@ def vectors() -> FloatArray:
     """69,000 × 784 float32."""
     try:
         return datasets.mnist().database.astype(np.float32) / np.float32(255)
-    except datasets.MissingData:
+    except datasets.MissingDataError:
         return np.random.default_rng(0).random((69000, 784), dtype=np.float32)
 
 
@@ -94,7 +94,7 @@ def tsne_against_sklearn(X: FloatArray) -> list[Ratio]:
     """1,000 iterations on the same 400 points, and the divergence each reaches."""
     base = kmeans(X[:20000], 400)
     P = perplexity_affinities(base, 5.0)
-    schedule = descent.Schedule(n_iter=1000, tolerance=-np.inf)
+    schedule = descent.Schedule(max_iter=1000, tolerance=-np.inf)
     ours = best_of(lambda: tsne(P, 64, np.random.default_rng(0), schedule))
     reached = tsne(P, 64, np.random.default_rng(0), schedule).Y
     peer = CauchyTSNE(
@@ -122,7 +122,7 @@ def tsne_step_against_sgemm() -> Ratio:
     Y = rng.standard_normal((4000, 64)).astype(np.float32)
     P = perplexity_affinities(Y, 5.0)
     objective = descent.Objective(cauchy_repulsion, student=True)
-    schedule = descent.Schedule(n_iter=20, tolerance=-np.inf)
+    schedule = descent.Schedule(max_iter=20, tolerance=-np.inf)
     products, force = np.empty((4000, 4000), np.float32), np.empty_like(Y)
 
     def bare() -> None:

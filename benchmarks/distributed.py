@@ -36,7 +36,7 @@ def vectors() -> FloatArray:
     """1,000,000 × 128 float32."""
     try:
         return np.asarray(datasets.sift_photos().database, np.float32)
-    except datasets.MissingData:
+    except datasets.MissingDataError:
         rng = np.random.default_rng(0)
         centers = rng.random((1000, 128), dtype=np.float32)
         spread = rng.standard_normal((1_000_000, 128), dtype=np.float32)
@@ -89,7 +89,7 @@ def kmeans_against_faiss(X: FloatArray, remote: da.Array) -> list[Ratio]:
     centers: dict[str, FloatArray] = {}
 
     def ours() -> None:
-        centers["dask"] = distributed.DaskKMeansBase(_M, n_iter=20).choose(rows, rng=0)
+        centers["dask"] = distributed.DaskKMeansBase(_M, max_iter=20).choose(rows, rng=0)
 
     def theirs() -> None:
         run = faiss.Kmeans(X.shape[1], _M, niter=20, seed=0, max_points_per_centroid=len(X))

@@ -24,7 +24,7 @@ FloatArray = NDArray[np.float32]
 def run() -> list[Ratio]:
     """Measure all; real MNIST where it is at hand, else noise of its shape."""
     X = vectors()
-    ITQ(64, n_iter=2, random_state=0).fit(X[:5000]).encode(X[:5000])
+    ITQ(64, max_iter=2, random_state=0).fit(X[:5000]).encode(X[:5000])
     return [
         fit_against_products(PCAH(64), X, covariance(X)),
         fit_against_products(ITQ(64, random_state=0), X, covariance(X), rotation(64)),

@@ -60,7 +60,7 @@ def tsne_of_many(X: FloatArray) -> list[Ratio]:
     base = bf.RandomBase(MANY).choose(X, rng=0)
     P = perplexity_affinities(base, 5.0)
     start = descent.random_start(MANY, 64, np.random.default_rng(0))
-    schedule = descent.Schedule(n_iter=500, tolerance=-np.inf)
+    schedule = descent.Schedule(max_iter=500, tolerance=-np.inf)
     exact = descent.Objective(cauchy_repulsion, True, descent.negative_entropy(P))
     found: dict[str, FloatArray] = {}
 
@@ -86,7 +86,7 @@ def tsne_of_many(X: FloatArray) -> list[Ratio]:
 def divergence(P: csr_array, exact: descent.Objective, Y: FloatArray) -> float:
     """KL(P || Q) of Eq. (11), by all pairs."""
     # A step of no length: the cost is that of where it began.
-    still = descent.Schedule(n_iter=1, learning_rate=1e-30)
+    still = descent.Schedule(max_iter=1, learning_rate=1e-30)
     return descent.descend(P, exact, Y, still).cost
 
 
@@ -113,7 +113,7 @@ def million() -> list[Ratio]:
     """Fit with m = 1,000 and encode a million SIFT descriptors, and half as many."""
     try:
         X = datasets.sift_photos(n_queries=1).database
-    except datasets.MissingData:
+    except datasets.MissingDataError:
         return []
     memory, whole = _measured(X, len(X))
     _, half = _measured(X, len(X) // 2)

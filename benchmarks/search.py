@@ -46,7 +46,7 @@ def codes_of(n: int, n_bits: int, seed: int) -> bf.Codes:
     return bf.Codes(rng.integers(0, 256, (n, n_bits // 8), np.uint8), n_bits)
 
 
-def index_of(codes: bf.Codes) -> bf.HammingIndex:
+def to_index(codes: bf.Codes) -> bf.HammingIndex:
     """Our index."""
     index = bf.HammingIndex(codes.n_bits)
     index.add(codes)
@@ -80,7 +80,7 @@ def bare_pass(queries: bf.Codes, index: bf.HammingIndex) -> None:
 def random_codes(n_bits: int, bound: float) -> list[Ratio]:
     """Top 10 of random codes: throughput against the peers, and latency."""
     database, queries = codes_of(N, n_bits, 0), codes_of(Q, n_bits, 1)
-    ours, theirs = index_of(database), flat(database)
+    ours, theirs = to_index(database), flat(database)
     same_answers(ours, theirs, queries[:50])
     a, b = side_by_side(lambda: ours.search(queries, K), lambda: theirs.search(queries.packed, K))
     what = f"top-10, 1,000,000 × {n_bits} bits, 1,000 queries"
@@ -135,7 +135,7 @@ def limit(ours: bf.HammingIndex, queries: bf.Codes) -> Ratio:
 def radius() -> list[Ratio]:
     """All codes within radius 2, against the scan and the best setting of the hash tables."""
     database, queries = codes_of(N, 64, 0), codes_of(Q, 64, 1)
-    ours, theirs = index_of(database), flat(database)
+    ours, theirs = to_index(database), flat(database)
     ours.within(queries, 2)
     # faiss's radius is strict.
     limits, distances, _ = theirs.range_search(queries.packed[:50], 3)
@@ -183,7 +183,7 @@ def manifold_codes() -> list[Ratio]:
     for name, (X, queries, m) in real_sets().items():
         hasher = bf.IMH(64, base=bf.KMeansBase(m), random_state=0).fit(X)
         codes, asked = hasher.encode(X), hasher.encode(queries)
-        ours, theirs = index_of(codes), flat(codes)
+        ours, theirs = to_index(codes), flat(codes)
         same_answers(ours, theirs, asked[:50])
         a, b = side_by_side(
             lambda ours=ours, asked=asked: ours.search(asked, K),  # type: ignore[misc]
@@ -200,7 +200,7 @@ def real_sets() -> dict[str, tuple[NDArray[np.float32], NDArray[np.float32], int
     sets = {}
     try:
         mnist = datasets.mnist()
-    except datasets.MissingData:
+    except datasets.MissingDataError:
         return {}
     sets["MNIST"] = (mnist.database.astype(np.float32), mnist.queries.astype(np.float32), 1000)
     folder = Path(os.environ["BITFOLD_DATA"]) / "sift"
@@ -215,7 +215,7 @@ def opening() -> Ratio:
     """Milliseconds to open 10 million codes, in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "ten-million"
-        index_of(codes_of(10_000_000, 64, 0)).save(path)
+        to_index(codes_of(10_000_000, 64, 0)).save(path)
         code = (
             "import time, bitfold as bf; bf.HammingIndex\n"
             f"start = time.perf_counter(); index = bf.HammingIndex.open({str(path)!r})\n"

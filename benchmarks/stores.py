@@ -19,7 +19,7 @@ from benchmarks._harness import Ratio, best_of
 from bitfold import datasets
 from bitfold.hashers import ITQ, KLSH, LSH, PCAH, Hasher, SpH
 from bitfold.search import Hits
-from bitfold.stores import FaissStore, LanceStore, Originals, PgvectorStore, Store
+from bitfold.stores import FaissStore, LanceStore, PgvectorStore, RerankByStoredVectors, Store
 
 N, N_BITS = 1_000_000, 64
 
@@ -66,7 +66,7 @@ def two_stages(url: str, folder: str) -> list[Ratio]:
     """Recall of CIFAR-10's GIST by the hasher that keeps ℓ2 best: the index, then every store."""
     try:
         data = datasets.cifar10(QUERIES)
-    except datasets.MissingData:
+    except datasets.MissingDataError:
         return []
     X, Q = (np.ascontiguousarray(part, np.float32) for part in (data.database, data.queries))
     truth = faiss.knn(Q, X, K)[1]
@@ -80,7 +80,7 @@ def two_stages(url: str, folder: str) -> list[Ratio]:
     asked = hasher.encode(Q)
     for name, store in filled(url, folder, codes, X):
         for exact in (True, False) if name in INDEXED else (True,):
-            found = store.search(asked, K, rerank=Originals(Q, CANDIDATES), exact=exact)
+            found = store.search(asked, K, rerank=RerankByStoredVectors(Q, CANDIDATES), exact=exact)
             ratios.append(compared(f"{what}: {name}", found, expected, truth, exact))
     return ratios
 
@@ -95,7 +95,7 @@ def ranked(hasher: Hasher, X: FloatArray, Q: FloatArray) -> tuple[bf.Codes, Hits
     """Return the codes, and what both stages find with our own index."""
     codes, index = hasher.encode(X), bf.HammingIndex(LONG)
     index.add(codes)
-    return codes, index.search(hasher.encode(Q), K, rerank=bf.Rerank(X, Q, CANDIDATES))
+    return codes, index.search(hasher.encode(Q), K, rerank=bf.RerankByVectors(X, Q, CANDIDATES))
 
 
 def recall(found: NDArray[np.int64], truth: NDArray[np.int64]) -> float:

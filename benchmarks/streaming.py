@@ -63,7 +63,7 @@ def jittered(rng: np.random.Generator, n: int = N) -> Iterator[NDArray[np.uint8]
     step = 100_000
     try:
         known = datasets.sift_photos().database
-    except datasets.MissingData:
+    except datasets.MissingDataError:
         known = rng.integers(0, 128, (step, D), np.uint8)
     for start in range(0, n, step):
         part = np.asarray(known[start % len(known) :][: min(step, n - start)])

@@ -22,15 +22,15 @@ index.add(hasher.encode(data.database))
 queries, reals = hasher.encode(data.queries), hasher.embed(data.queries)
 
 
-def recall(rerank: bf.Rerank | bf.Asymmetric | None) -> float:
+def recall(rerank: bf.RerankByVectors | bf.RerankByEmbedding | None) -> float:
     """Share of the ten nearest vectors among the ten best hits."""
     hits = index.search(queries, k=10, rerank=rerank)
     return float(metrics.recall_at_k(hits.ids, nearest, 10).mean())
 
 
 candidates = [10, 20, 50, 100, 200, 400]
-exact = [recall(bf.Rerank(data.database, data.queries, n)) for n in candidates]
-finer = [recall(bf.Asymmetric(reals, n)) for n in candidates]
+exact = [recall(bf.RerankByVectors(data.database, data.queries, n)) for n in candidates]
+finer = [recall(bf.RerankByEmbedding(reals, n)) for n in candidates]
 alone = recall(None)
 print(f"codes alone find {alone:.1%} of the ten nearest;")
 print(f"with exact distances for {candidates[3]} candidates it is {exact[3]:.1%}.")

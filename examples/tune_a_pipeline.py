@@ -18,7 +18,7 @@ from bitfold.embedding import TSNE
 
 X, y = load_digits(return_X_y=True)
 model = make_pipeline(
-    bf.IMH(base=bf.KMeansBase(100), embedding=TSNE(n_iter=100), random_state=0),
+    bf.IMH(base=bf.KMeansBase(100), embedding=TSNE(max_iter=100), random_state=0),
     LogisticRegression(max_iter=1000),
 )
 lengths, perplexities = [8, 16, 32], [3, 20]

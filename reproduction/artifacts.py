@@ -178,7 +178,7 @@ def _supervised(p: Protocol) -> list[Case]:
 
 def _base_method(p: Protocol) -> list[Case]:
     lengths = (64,) if p.quick else (32, 64, 96)
-    bases = ("random", "kmedians", "kmeans")
+    bases = ("random", "kmedoids", "kmeans")
     imh = ("IMH-LE_B", "IMH-LE", "IMH-tSNE")
     return [
         *(case for base in bases for case in sweep(p, "cifar10", imh, lengths, base=base)),

@@ -195,7 +195,7 @@ def _base_methods_near(of: Means) -> Iterator[Check]:
 def _base_methods_in_order(of: Means) -> Iterator[Check]:
     for n_bits in (32, 64, 96):
         for method in _IMH:
-            ways = ("kmeans", "kmedians", "random")
+            ways = ("kmeans", "kmedoids", "random")
             falling = [Setting(method, n_bits, (("base", way),)) for way in ways]
             yield from _above(of, "map", "cifar10", *falling)
 

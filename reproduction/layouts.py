@@ -24,7 +24,7 @@ NONE = "\N{EN DASH}"
 
 _UNCODED = "the vectors themselves"
 
-BASES = {"random": "random", "kmedians": "K-medians", "kmeans": "K-means"}
+BASES = {"random": "random", "kmedoids": "K-medians", "kmeans": "K-means"}
 
 
 class Cell(NamedTuple):

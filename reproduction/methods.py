@@ -34,7 +34,9 @@ class Method(NamedTuple):
 def _imh(embedding: str | Embedding, rotation: str | None) -> Make:
     def make(n_bits: int, *, m: int, base: str, k: int, **settings: Any) -> h.Hasher:
         embedder = embedding_strategy(embedding, "IMH").set_params(**settings)
-        return h.IMH(n_bits, base=SharedBase(m, base), embedding=embedder, rotation=rotation, k=k)
+        return h.IMH(
+            n_bits, base=SharedBase(m, base), embedding=embedder, rotation=rotation, n_neighbors=k
+        )
 
     return make
 
@@ -48,7 +50,7 @@ def _imhs(rotation: str | None) -> Make:
 
 def _agh(layers: int) -> Make:
     def make(n_bits: int, *, m: int, base: str, k: int) -> h.Hasher:
-        return h.AGH(n_bits, layers=layers, base=SharedBase(m, base), k=k)
+        return h.AGH(n_bits, n_layers=layers, base=SharedBase(m, base), n_neighbors=k)
 
     return make
 

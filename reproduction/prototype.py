@@ -65,9 +65,9 @@ def induction_weights(X_query: Any, X: Any, k: int, bandwidth: float) -> FloatAr
     queries, points = _points(X_query, "X_query"), _points(X, "X")
     n, d = points.shape
     if queries.shape[1] != d:
-        _refuse("X_query", f"rows of {d} features, as X has", queries.shape[1])
-    _validation.integer(k, "k", "prototype", low=1, high=n, why=f"n={n}")
-    sigma = _validation.positive(bandwidth, "bandwidth", "prototype")
+        _raise_invalid("X_query", f"rows of {d} features, as X has", queries.shape[1])
+    _validation.check_integer(k, "k", "prototype", low=1, high=n, why=f"n={n}")
+    sigma = _validation.check_positive(bandwidth, "bandwidth", "prototype")
     sq_distances = cdist(queries, points, "sqeuclidean")
     nearest = np.argsort(sq_distances, axis=1, kind="stable")[:, :k]
     gaps = np.take_along_axis(sq_distances, nearest, axis=1)
@@ -88,7 +88,7 @@ def exact_induction(X_query: Any, X: Any, Y: Any, k: int, bandwidth: float) -> F
     alpha = induction_weights(X_query, X, k, bandwidth)
     embedded = _points(Y, "Y")
     if len(embedded) != alpha.shape[1]:
-        _refuse("Y", f"one row for each of the {alpha.shape[1]} rows of X", len(embedded))
+        _raise_invalid("Y", f"one row for each of the {alpha.shape[1]} rows of X", len(embedded))
     return alpha @ embedded
 
 
@@ -101,7 +101,7 @@ def cover(Y: Any, m: int) -> Cover:
     """
     points = _points(Y, "Y")
     n = len(points)
-    _validation.integer(m, "m", "prototype", low=1, high=n, why=f"n={n}")
+    _validation.check_integer(m, "m", "prototype", low=1, high=n, why=f"n={n}")
     centers, labels, radii = np.empty(m, np.intp), np.zeros(n, np.intp), np.empty(m)
     distances, free = np.full(n, np.inf), np.ones(n, bool)
     center = cdist(points.mean(axis=0, keepdims=True), points)[0].argmin()
@@ -117,7 +117,12 @@ def cover(Y: Any, m: int) -> Cover:
 
 
 def prototype(
-    Y: Any, alpha: Any, labels: Any, *, n_draws: int = 1, rng: _validation.Seed = None
+    Y: Any,
+    alpha: Any,
+    labels: Any,
+    *,
+    n_draws: int = 1,
+    rng: int | np.random.Generator | None = None,
 ) -> Estimate:
     """Estimate y_q by Eq. (5), ``n_draws`` times over.
 
@@ -132,8 +137,8 @@ def prototype(
     2.53 [2.525]
     """
     given = _clustered(Y, alpha, labels)
-    _validation.integer(n_draws, "n_draws", "prototype", low=1)
-    generator, drawn = _validation.generator(rng), []
+    _validation.check_integer(n_draws, "n_draws", "prototype", low=1)
+    generator, drawn = _validation.make_generator(rng), []
     # With C_j = 0 the chances are 0 / 0, but Eq. (5) weighs the draw by C_j / ℓ_j = 0: whichever
     # point were drawn would add nothing, so nothing is drawn.
     live = np.flatnonzero(given.mass)
@@ -167,7 +172,7 @@ def variance_bound(epsilon: float, m: int) -> float:
     # proof then turns C_j² / (m C_j) into C_j² / m and takes Σ C_j² for 1; neither is right with
     # several live clusters, but the term is C_j / m and Σ C_j = 1, so the bound stands.
     radius = _radius(epsilon)
-    return radius * radius / _validation.integer(m, "m", "prototype", low=1)
+    return radius * radius / _validation.check_integer(m, "m", "prototype", low=1)
 
 
 def tail_bound(epsilon: float, n_prime: int, t: float) -> float:
@@ -175,9 +180,9 @@ def tail_bound(epsilon: float, n_prime: int, t: float) -> float:
 
     Above 1 it says nothing. The theorem's strict inequality needs ε > 0; else both sides are 0.
     """
-    ratio = _radius(epsilon) / _validation.positive(t, "t", "prototype")
-    if _validation.integer(n_prime, "n_prime", "prototype", low=2) % 2:
-        _refuse("n_prime", "even", n_prime)
+    ratio = _radius(epsilon) / _validation.check_positive(t, "t", "prototype")
+    if _validation.check_integer(n_prime, "n_prime", "prototype", low=2) % 2:
+        _raise_invalid("n_prime", "even", n_prime)
     return 2 * ratio * ratio / n_prime
 
 
@@ -187,40 +192,40 @@ def sufficient_size(epsilon: float, delta: float, t: float) -> int:
     The corollary lets ε depend on the n' it yields. As ε_m never rises with m, the radius of a
     cover by m balls will do when 2m ≤ n'; else take n' = 2m.
     """
-    ratio = Fraction(_radius(epsilon)) / Fraction(_validation.positive(t, "t", "prototype"))
-    chance = _validation.positive(delta, "delta", "prototype")
+    ratio = Fraction(_radius(epsilon)) / Fraction(_validation.check_positive(t, "t", "prototype"))
+    chance = _validation.check_positive(delta, "delta", "prototype")
     if chance >= 1:
-        _refuse("delta", "below 1", delta)
+        _raise_invalid("delta", "below 1", delta)
     # Fractions, since a float rounded down would break the promise, and t² may underflow.
     return 2 * max(math.ceil(ratio**2 / Fraction(chance)), 1)
 
 
-def _refuse(name: str, demand: str, got: object) -> NoReturn:
-    _validation.refuse(name, "prototype", demand, got)
+def _raise_invalid(name: str, demand: str, got: object) -> NoReturn:
+    _validation.raise_invalid(name, "prototype", demand, got)
 
 
 def _points(values: Any, name: str) -> FloatArray:
-    array = _validation.matrix(values, "prototype", name=name)
-    _validation.finite(array, "prototype", name=name)
+    array = _validation.check_matrix(values, "prototype", name=name)
+    _validation.check_finite(array, "prototype", name=name)
     return np.asarray(array, np.float64)
 
 
 def _weights(alpha: Any) -> FloatArray:
     array = np.asarray(alpha, np.float64)
     if array.ndim != 1:
-        _refuse("alpha", "1-dimensional, the weights of one query", f"shape {array.shape}")
+        _raise_invalid("alpha", "1-dimensional, the weights of one query", f"shape {array.shape}")
     if not ((array >= 0).all() and abs(array.sum() - 1) < 1e-6):
-        _refuse("alpha", "weights of at least 0 that sum to 1", f"sum {array.sum()}")
+        _raise_invalid("alpha", "weights of at least 0 that sum to 1", f"sum {array.sum()}")
     return array
 
 
 def _clusters(labels: Any, n: int) -> IntArray:
     array = np.asarray(labels)
     if array.shape != (n,) or array.dtype.kind not in "iu":
-        _refuse("labels", f"{n} integers", f"shape {array.shape} of {array.dtype}")
+        _raise_invalid("labels", f"{n} integers", f"shape {array.shape} of {array.dtype}")
     found = np.unique(array)
     if not np.array_equal(found, np.arange(len(found))):
-        _refuse("labels", "0 to m - 1, each at least once", found)
+        _raise_invalid("labels", "0 to m - 1, each at least once", found)
     return array.astype(np.intp)
 
 
@@ -237,7 +242,9 @@ class _Clustered(NamedTuple):
 def _clustered(Y: Any, alpha: Any, labels: Any) -> _Clustered:
     embedded, weights = _points(Y, "Y"), _weights(alpha)
     if len(embedded) != len(weights):
-        _refuse("alpha", f"one weight for each of the {len(embedded)} rows of Y", len(weights))
+        _raise_invalid(
+            "alpha", f"one weight for each of the {len(embedded)} rows of Y", len(weights)
+        )
     clusters = _clusters(labels, len(weights))
     mass = np.bincount(clusters, weights).astype(np.float64)
     draws = np.floor(len(mass) * mass + 1).astype(np.intp)
@@ -248,5 +255,5 @@ def _radius(epsilon: Any) -> float:
     if isinstance(epsilon, (bool, np.bool_)) or not isinstance(epsilon, numbers.Real):
         raise TypeError(f"epsilon of prototype must be a number, got {epsilon!r}.")
     if not 0 <= float(epsilon) < math.inf:
-        _refuse("epsilon", "finite and at least 0", epsilon)
+        _raise_invalid("epsilon", "finite and at least 0", epsilon)
     return float(epsilon)

@@ -69,11 +69,11 @@ PUBLISHED = [
         "distance to the 50th neighbor.",
     ),
     Published(
-        "AGH", "m=300, k=2", lambda b: h.AGH(b, layers=1, base=KMeansBase(300), k=2),
+        "AGH", "m=300, k=2", lambda b: h.AGH(b, n_layers=1, base=KMeansBase(300), n_neighbors=2),
         _by_length(50.0, 39.7), LIU,
     ),
     Published(
-        "AGH-2", "m=300, k=2", lambda b: h.AGH(b, layers=2, base=KMeansBase(300), k=2),
+        "AGH-2", "m=300, k=2", lambda b: h.AGH(b, n_layers=2, base=KMeansBase(300), n_neighbors=2),
         _by_length(67.4, 64.1), LIU,
         remark="Depends on the anchors, of which the published run had one set.",
     ),

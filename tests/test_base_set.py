@@ -20,7 +20,7 @@ from sklearn.datasets import make_blobs
 from bitfold.base_set import (
     BaseStrategy,
     KMeansBase,
-    KMediansBase,
+    KMedoidsBase,
     RandomBase,
     automatic_size,
     clusters,
@@ -36,8 +36,8 @@ from bitfold.base_set.size import BUDGET, work
 from bitfold.io.rows import Rows
 
 FloatArray = NDArray[np.float32]
-EVERY = pytest.mark.parametrize("strategy", [RandomBase, KMeansBase, KMediansBase])
-OF_SAMPLES = pytest.mark.parametrize("strategy", [RandomBase, KMediansBase])
+EVERY = pytest.mark.parametrize("strategy", [RandomBase, KMeansBase, KMedoidsBase])
+OF_SAMPLES = pytest.mark.parametrize("strategy", [RandomBase, KMedoidsBase])
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -231,7 +231,7 @@ def test_kmeans_is_as_good_as_scikit_learns(offset: float) -> None:
 
 def test_kmeans_centers_are_means_of_their_clusters() -> None:
     X = cloud(200, 2)
-    centers = KMeansBase(5, n_iter=60).choose(X, rng=0)
+    centers = KMeansBase(5, max_iter=60).choose(X, rng=0)
     nearest = cdist(X, centers).argmin(axis=1)
     means = np.array([X[nearest == j].mean(axis=0) for j in range(5)])
     np.testing.assert_allclose(centers, means, atol=1e-5)
@@ -239,7 +239,7 @@ def test_kmeans_centers_are_means_of_their_clusters() -> None:
 
 def test_more_iterations_never_hurt() -> None:
     X = cloud(2000, 8)
-    costs = [inertia(X, KMeansBase(30, n_iter).choose(X, rng=0)) for n_iter in (1, 2, 5, 20)]
+    costs = [inertia(X, KMeansBase(30, max_iter).choose(X, rng=0)) for max_iter in (1, 2, 5, 20)]
     assert costs == sorted(costs, reverse=True)
     assert costs[-1] < 0.99 * costs[0]
 
@@ -272,7 +272,7 @@ def test_constant_columns_change_nothing() -> None:
 
 def test_medoids_have_the_least_total_distance_of_their_clusters() -> None:
     X = cloud(300, 3)
-    medoids = KMediansBase(6, n_iter=100).choose(X, rng=0)
+    medoids = KMedoidsBase(6, max_iter=100).choose(X, rng=0)
     nearest = cdist(X, medoids).argmin(axis=1)
     for j, medoid in enumerate(medoids):
         members = X[nearest == j]
@@ -286,14 +286,14 @@ def test_medoids_serve_no_worse_than_those_of_the_clusters_they_start_from() -> 
     cluster = cdist(X, KMeansBase(50).choose(X, rng=0)).argmin(axis=1)
     parts = [X[cluster == j] for j in range(50)]
     start = np.array([part[cdist(part, part).sum(axis=1).argmin()] for part in parts])
-    found = KMediansBase(50).choose(X, rng=0)
+    found = KMedoidsBase(50).choose(X, rng=0)
     assert cdist(X, found).min(axis=1).sum() <= 1.001 * cdist(X, start).min(axis=1).sum()
 
 
 def test_medoids_of_large_clusters_by_witnesses() -> None:
     # Over 512 members: a sample of them bears witness, and errs only a little.
     X = cloud(3000, 2)
-    medoid = KMediansBase(1).choose(X, rng=0)
+    medoid = KMedoidsBase(1).choose(X, rng=0)
     total = cdist(X, X).sum(axis=1)
     assert cdist(medoid, X).sum() < 1.03 * total.min()
 
@@ -305,7 +305,7 @@ def test_each_class_is_chosen_from_its_own_rows() -> None:
     X, y = make_blobs(300, 4, centers=3, random_state=0)
     X = X.astype(np.float32)
     y[::7] = -1
-    for strategy in (RandomBase, KMediansBase):
+    for strategy in (RandomBase, KMedoidsBase):
         points, labels = strategy(30).choose_per_class(X, y, rng=0)
         assert len(points) == len(labels) == 30
         for label in range(3):
@@ -442,10 +442,10 @@ def test_kmeans_does_not_touch_its_points() -> None:
 
 
 def test_strategies_are_scikit_learn_objects() -> None:
-    strategy = KMeansBase(7, n_iter=3)
-    assert clone(strategy).get_params() == {"m": 7, "n_iter": 3}
-    assert repr(strategy) == "KMeansBase(m=7, n_iter=3)"
-    assert RandomBase().m == KMeansBase().m == KMediansBase().m == "auto"
+    strategy = KMeansBase(7, max_iter=3)
+    assert clone(strategy).get_params() == {"m": 7, "max_iter": 3}
+    assert repr(strategy) == "KMeansBase(n_base_points=7, max_iter=3)"
+    assert RandomBase().m == KMeansBase().m == KMedoidsBase().m == "auto"
 
 
 def nan_in_row(X: FloatArray, row: int) -> FloatArray:
@@ -458,12 +458,12 @@ def nan_in_row(X: FloatArray, row: int) -> FloatArray:
     [
         (lambda X: RandomBase(0).choose(X), "m of RandomBase must be at least 1, got 0."),
         (
-            lambda X: KMeansBase(5, n_iter=0).choose(X),
-            "n_iter of KMeansBase must be at least 1, got 0.",
+            lambda X: KMeansBase(5, max_iter=0).choose(X),
+            "max_iter of KMeansBase must be at least 1, got 0.",
         ),
         (
-            lambda X: KMediansBase(5, n_iter=0).choose(X),
-            "n_iter of KMediansBase must be at least 1, got 0.",
+            lambda X: KMedoidsBase(5, max_iter=0).choose(X),
+            "max_iter of KMedoidsBase must be at least 1, got 0.",
         ),
         (
             lambda X: KMeansBase(5).choose(X[0]),

@@ -43,10 +43,10 @@ def test_losses_are_those_of_the_rotations_and_never_rise() -> None:
     learned = itq(V, np.random.default_rng(0))
     assert len(learned.losses) == 50
     assert (np.diff(learned.losses) <= 1e-6).all()
-    for n_iter in (1, 2, 10):
-        before = itq(V, np.random.default_rng(0), n_iter)
-        assert before.losses == learned.losses[:n_iter]
-        assert loss(V, before.matrix) == pytest.approx(learned.losses[n_iter], rel=1e-5)
+    for max_iter in (1, 2, 10):
+        before = itq(V, np.random.default_rng(0), max_iter)
+        assert before.losses == learned.losses[:max_iter]
+        assert loss(V, before.matrix) == pytest.approx(learned.losses[max_iter], rel=1e-5)
     assert loss(V, learned.matrix) < learned.losses[0] - 0.01
 
 

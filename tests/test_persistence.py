@@ -25,8 +25,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
+from bitfold.errors import FormatError
 from bitfold.io import model_file
-from bitfold.io.model_file import FormatError, Stored, read, replace_atomically, write
+from bitfold.io.model_file import Stored, read, replace_atomically, write
 
 DTYPES = [
     "bool", "uint8", "int8", "uint16", "int16", "float16",

@@ -16,9 +16,10 @@ import pytest
 from numpy.typing import NDArray
 
 from bitfold.datasets import open_vectors
+from bitfold.errors import InputChangedError
 from bitfold.hashers import LSH, Hasher
 from bitfold.io import codes_file
-from bitfold.io.codes_file import ChangedInput, encode_to_file
+from bitfold.io.codes_file import encode_to_file
 
 X = np.random.default_rng(0).standard_normal((30_000, 5)).astype(np.float32)
 
@@ -126,9 +127,9 @@ def test_other_vectors_are_refused(hasher: Hasher, tmp_path: Path, other: NDArra
     path = tmp_path / "c.npy"
     done = begin(hasher, path)
     sentence = r"c\.npy\.partial must be finished with the vectors it was begun with, got another"
-    with pytest.raises(ChangedInput, match=sentence):
+    with pytest.raises(InputChangedError, match=sentence):
         encode_to_file(hasher, other, path)
-    with pytest.raises(ChangedInput, match=sentence):
+    with pytest.raises(InputChangedError, match=sentence):
         encode_to_file(hasher, X, path, stamp="of another day")
     # Nothing is lost by asking.
     assert json.loads((tmp_path / "c.npy.progress").read_bytes())["rows"] == done
@@ -139,7 +140,9 @@ def test_other_vectors_are_refused(hasher: Hasher, tmp_path: Path, other: NDArra
 def test_another_model_is_refused(hasher: Hasher, tmp_path: Path) -> None:
     path, other = tmp_path / "c.npy", LSH(12, random_state=1).fit(X)
     begin(hasher, path)
-    with pytest.raises(ChangedInput, match="must be finished with the model it was begun with"):
+    with pytest.raises(
+        InputChangedError, match="must be finished with the model it was begun with"
+    ):
         encode_to_file(other, X, path)
     encode_to_file(hasher, X, path)
 
@@ -151,7 +154,7 @@ def test_chunked_sources_are_told_apart_too(hasher: Hasher, tmp_path: Path) -> N
         with h5py.File(tmp_path / f"{name}.h5", "w") as file:
             file.create_dataset("x", data=matrix, chunks=(1000, 5))
     begin(hasher, out / "c.npy", open_vectors(tmp_path / "a.h5"))
-    with pytest.raises(ChangedInput):
+    with pytest.raises(InputChangedError):
         encode_to_file(hasher, open_vectors(tmp_path / "b.h5"), out / "c.npy")
     encode_to_file(hasher, open_vectors(tmp_path / "a.h5"), out / "c.npy")
     assert np.array_equal(np.load(out / "c.npy"), hasher.encode(X).packed)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from bitfold import metrics
-from bitfold.base_set import BaseStrategy, KMeansBase, KMediansBase, RandomBase
+from bitfold.base_set import BaseStrategy, KMeansBase, KMedoidsBase, RandomBase
 from bitfold.embedding import Neighbors
 from bitfold.embedding.affinity import counted_affinities, perplexity_affinities
 from bitfold.embedding.pca import principal_components
@@ -80,7 +80,7 @@ def base_set() -> Figure:
     """Three ways to choose base points, and the error of the prototype algorithm."""
     plane = carried().plane
     figure, axes = panels(4, square=3)
-    strategies: list[BaseStrategy] = [RandomBase(60), KMediansBase(60), KMeansBase(60)]
+    strategies: list[BaseStrategy] = [RandomBase(60), KMedoidsBase(60), KMeansBase(60)]
     for panel, strategy in zip(axes, strategies, strict=False):
         base = strategy.choose(plane.points, rng=0)
         found = BaseSet(base, 1).neighbors(plane.points.astype(np.float32))
@@ -141,7 +141,7 @@ def induction() -> Figure:
     """A point among its nearest base points, where they carry it, and what σ does."""
     hasher, plane = folded(), carried().plane
     query = plane.points[3:4]
-    base = BaseSet(hasher.base_set_, hasher.k_)
+    base = BaseSet(hasher.base_set_, hasher.n_neighbors_)
     found = base.neighbors((query - hasher.center_).astype(np.float32))
     weights = np.exp((found.sq_distances[0, 0] - found.sq_distances[0]) / hasher.bandwidth_**2)
     weights /= weights.sum()

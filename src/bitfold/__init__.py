@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, Any
 from bitfold._version import __version__
 
 if TYPE_CHECKING:
-    from bitfold.base_set import KMeansBase, KMediansBase, RandomBase
+    from bitfold.base_set import KMeansBase, KMedoidsBase, RandomBase
     from bitfold.codes import Codes
     from bitfold.hashers import IMH, SupervisedIMH, load
-    from bitfold.search import Asymmetric, HammingIndex, Rerank
+    from bitfold.search import HammingIndex, RerankByEmbedding, RerankByVectors
 
 __all__ = [
     "IMH",
-    "Asymmetric",
     "Codes",
     "HammingIndex",
     "KMeansBase",
-    "KMediansBase",
+    "KMedoidsBase",
     "RandomBase",
-    "Rerank",
+    "RerankByEmbedding",
+    "RerankByVectors",
     "SupervisedIMH",
     "__version__",
     "load",
@@ -37,14 +37,14 @@ __all__ = [
 # Where each name lives. They come on first use: scikit-learn, faiss and numba together take
 # seconds to import, and `import bitfold` should not.
 _HOMES = {
-    "Asymmetric": "bitfold.search",
+    "RerankByEmbedding": "bitfold.search",
     "Codes": "bitfold.codes",
     "HammingIndex": "bitfold.search",
     "IMH": "bitfold.hashers",
     "KMeansBase": "bitfold.base_set",
-    "KMediansBase": "bitfold.base_set",
+    "KMedoidsBase": "bitfold.base_set",
     "RandomBase": "bitfold.base_set",
-    "Rerank": "bitfold.search",
+    "RerankByVectors": "bitfold.search",
     "SupervisedIMH": "bitfold.hashers",
     "load": "bitfold.hashers",
 }

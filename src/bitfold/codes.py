@@ -42,14 +42,16 @@ class Codes:
     n_bits: int
 
     def __post_init__(self) -> None:
-        n_bits = _validation.integer(self.n_bits, "n_bits", "Codes", low=1)
+        n_bits = _validation.check_integer(self.n_bits, "n_bits", "Codes", low=1)
         packed = np.asarray(self.packed)
         width = -(-n_bits // 8)
         if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != width:
             came = f"{packed.dtype} of shape {packed.shape}"
-            _validation.refuse("packed", "Codes", f"uint8 of shape (n, {width})", came)
+            _validation.raise_invalid("packed", "Codes", f"uint8 of shape (n, {width})", came)
         if n_bits % 8 and (packed[:, -1] & (0xFF >> n_bits % 8)).any():
-            _validation.refuse("packed", "Codes", f"zero beyond bit {n_bits}", "a padding bit set")
+            _validation.raise_invalid(
+                "packed", "Codes", f"zero beyond bit {n_bits}", "a padding bit set"
+            )
         object.__setattr__(self, "packed", packed)
         object.__setattr__(self, "n_bits", n_bits)
 
@@ -58,9 +60,11 @@ class Codes:
         """Pack a matrix of 0 and 1 (or booleans), one code a row."""
         array = np.asarray(bits)
         if array.ndim != 2 or array.shape[1] < 1:
-            _validation.refuse("bits", "Codes", "a matrix (codes, bits)", f"shape {array.shape}")
+            _validation.raise_invalid(
+                "bits", "Codes", "a matrix (codes, bits)", f"shape {array.shape}"
+            )
         if array.dtype != bool and not np.isin(array, (0, 1)).all():
-            _validation.refuse("bits", "Codes", "0 or 1", "other values")
+            _validation.raise_invalid("bits", "Codes", "0 or 1", "other values")
         return cls(np.packbits(array.astype(bool, copy=False), axis=1), array.shape[1])
 
     @classmethod
@@ -68,7 +72,7 @@ class Codes:
         """Join codes of equal length, in order."""
         lengths = {part.n_bits for part in parts}
         if len(lengths) != 1:
-            _validation.refuse(
+            _validation.raise_invalid(
                 "parts", "Codes", "one or more codes of equal n_bits", sorted(lengths)
             )
         return cls(np.concatenate([part.packed for part in parts]), lengths.pop())

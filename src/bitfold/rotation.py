@@ -36,7 +36,7 @@ def unit_rows(V: Float32Array) -> Float32Array:
 def itq(
     V: Float32Array,
     rng: np.random.Generator,
-    n_iter: int = 50,
+    max_iter: int = 50,
     *,
     on_step: StepCallback | None = None,
 ) -> Rotation:
@@ -51,7 +51,7 @@ def itq(
         Zero-centered embeddings, one a row.
     rng
         Draws the random rotation to start from.
-    n_iter
+    max_iter
         Iterations; the ITQ paper uses 50.
     on_step
         Called with (done, total) as the work goes on.
@@ -66,7 +66,7 @@ def itq(
     mean_square = float(np.mean(V * V, dtype=np.float64))
     R = np.linalg.qr(rng.standard_normal((n_components, n_components)))[0].astype(np.float32)
     losses = []
-    for step in range(n_iter):
+    for step in range(max_iter):
         products, total = _toward_signs(V, R)
         # The mean of (B - Z)² is 1 - 2 |Z| + Z² on average, and a rotation keeps the squares.
         losses.append(1 + mean_square - 2 * total / (n * n_components))
@@ -74,7 +74,7 @@ def itq(
             left, _, right = np.linalg.svd(products)
         R = (left @ right).astype(np.float32)
         if on_step:
-            on_step(step + 1, n_iter)
+            on_step(step + 1, max_iter)
     return Rotation(R, losses)
 
 

@@ -32,10 +32,10 @@ def discriminant(
     """
     n_classes = len(np.unique(labels))
     if n_classes < 2:
-        _validation.refuse("y", owner, "labels of at least 2 classes", f"{n_classes} class")
+        _validation.raise_invalid("y", owner, "labels of at least 2 classes", f"{n_classes} class")
     limit = min(n_classes - 1, base_embedding.shape[1])
     why = f"classes - 1 = {limit}" if limit == n_classes - 1 else f"n_components = {limit}"
-    _validation.integer(n_components, "n_bits", owner, low=1, high=limit, why=why)
+    _validation.check_integer(n_components, "n_bits", owner, low=1, high=limit, why=why)
     with serial_blas():
         return _canonical(base_embedding, labels, n_components)
 

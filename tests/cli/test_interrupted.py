@@ -159,7 +159,7 @@ def test_a_fit_that_is_interrupted_leaves_nothing(
     command: str, folder: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
     out = tmp_path / "m.bitfold"
-    fit = ["fit", str(folder / "x.npy"), "--out", str(out), "--set", "base__m=3000"]
+    fit = ["fit", str(folder / "x.npy"), "--out", str(out), "--set", "base__n_base_points=3000"]
     process = subprocess.Popen([command, *fit], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     time.sleep(6)
     assert process.poll() is None

@@ -111,15 +111,15 @@ def test_what_cannot_be_written_is_named_itself(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(_files, "replace_atomically", refused)
     with pytest.raises(OSError, match=r"^/pages/x\.html cannot be written: Permission denied\.$"):
-        _files.demand_writable(Path("/pages/x.html"))
+        _files.check_writable(Path("/pages/x.html"))
 
 
 def test_asking_whether_a_file_can_be_written_writes_nothing(tmp_path: Path) -> None:
     page = tmp_path / "x.html"
-    _files.demand_writable(page)
+    _files.check_writable(page)
     assert list(tmp_path.iterdir()) == []
     _files.write(page, "é")
-    _files.demand_writable(page)
+    _files.check_writable(page)
     assert page.read_bytes() == b"\xc3\xa9"
 
 

@@ -87,7 +87,9 @@ def test_the_whole_way(bitfold: Bitfold, files: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "q.npy", X[:3])
     model, codes, index = (str(tmp_path / name) for name in ("m.bitfold", "c.npy", "my.index"))
     vectors, queries = str(files / "x.npy"), str(tmp_path / "q.npy")
-    done = bitfold("fit", vectors, "--bits", "32", "--out", model, "--set", "base__m=60")
+    done = bitfold(
+        "fit", vectors, "--bits", "32", "--out", model, "--set", "base__n_base_points=60"
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert re.match(r".*m\.bitfold: IMH, 32 bits, from 1,797 × 64 vectors in", done.stdout)
     assert done.stdout.endswith("\n60 base points: as asked for.\n")
@@ -441,7 +443,7 @@ def test_shells_complete_verbs_and_options(command: str) -> None:
 def test_a_warning_is_a_sentence(warm: Bitfold, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", X[:50])
     fit = ["fit", str(tmp_path / "x.npy"), "--out", str(tmp_path / "m"), "--bits", "8"]
-    done = warm(*fit, "--set", "base__m=400")
+    done = warm(*fit, "--set", "base__n_base_points=400")
     assert done.returncode == 0
     assert all(line.startswith("bitfold: note: ") for line in done.stderr.splitlines())
     assert "base points were asked for" in done.stderr

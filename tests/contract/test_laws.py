@@ -40,12 +40,15 @@ from bitfold.hashers import (
 )
 
 HASHERS: list[Hasher] = [
-    IMH(12, base=KMeansBase(40, n_iter=3), embedding=TSNE(n_iter=60), random_state=0),
+    IMH(12, base=KMeansBase(40, max_iter=3), embedding=TSNE(max_iter=60), random_state=0),
     IMH(5, base=RandomBase(30), embedding=LaplacianEigenmaps(), rotation=None, random_state=0),
     SupervisedIMH(
-        base=KMeansBase(60, n_iter=3), embedding=TSNE(n_iter=60), n_components=16, random_state=0
+        base=KMeansBase(60, max_iter=3),
+        embedding=TSNE(max_iter=60),
+        n_components=16,
+        random_state=0,
     ),
-    ITQ(12, n_iter=5, random_state=0),
+    ITQ(12, max_iter=5, random_state=0),
     LSH(40, random_state=0),
     PCAH(12),
     SKLSH(40, random_state=0),
@@ -54,14 +57,14 @@ HASHERS: list[Hasher] = [
     PStableLSH(40, random_state=0),
     KSH(12, n_anchors=60, n_samples=120, random_state=0),
     MDSH(40),
-    CCAITQ(12, n_iter=5, random_state=0),
-    AGH(13, base=KMeansBase(40, n_iter=3), random_state=0),
+    CCAITQ(12, max_iter=5, random_state=0),
+    AGH(13, base=KMeansBase(40, max_iter=3), random_state=0),
     LDAHash(12, n_pairs=500, random_state=0),
-    BRE(16, n_samples=60, n_anchors=15, n_iter=2, random_state=0),
+    BRE(16, n_samples=60, n_anchors=15, max_iter=2, random_state=0),
     SpH(24, max_iter=20, random_state=0),
-    KLSH(24, n_anchors=60, subset=10, random_state=0),
+    KLSH(24, n_anchors=60, n_subset=10, random_state=0),
     STH(12, n_samples=150, random_state=0),
-    LLH(12, base=KMeansBase(40, n_iter=3), k=5, n_iter=5, random_state=0),
+    LLH(12, base=KMeansBase(40, max_iter=3), n_neighbors=5, max_iter=5, random_state=0),
     SSH(12, n_samples=100, random_state=0),
     SSH(12, variant="nonorthogonal", n_samples=100, random_state=0),
     RMMH(24, n_samples=20, random_state=0),

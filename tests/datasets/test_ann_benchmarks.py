@@ -11,7 +11,7 @@ import pytest
 
 import bitfold as bf
 from bitfold import datasets, metrics
-from bitfold.datasets import DamagedData
+from bitfold.errors import FormatError
 
 RNG = np.random.default_rng(0)
 BASE, QUERIES = (RNG.standard_normal((n, 16)).astype(np.float32) for n in (50, 9))
@@ -84,29 +84,29 @@ def test_hamming_sets_are_bits(folder: Path) -> None:
 
 def test_other_conventions_are_refused(folder: Path) -> None:
     write(folder / "a.hdf5", "jaccard", BASE, QUERIES, "sparse")
-    with pytest.raises(DamagedData, match=r"angular, euclidean, hamming .* sparse jaccard ones"):
+    with pytest.raises(FormatError, match=r"angular, euclidean, hamming .* sparse jaccard ones"):
         datasets.ann_benchmarks("a")
     write(folder / "a.hdf5", "euclidean", BASE, QUERIES, "sparse")
-    with pytest.raises(DamagedData, match="got sparse euclidean ones"):
+    with pytest.raises(FormatError, match="got sparse euclidean ones"):
         datasets.ann_benchmarks("a")
     write(folder / "b.hdf5", "hamming", BASE, QUERIES)
-    with pytest.raises(DamagedData, match="must hold bits, a byte each, got float32"):
+    with pytest.raises(FormatError, match="must hold bits, a byte each, got float32"):
         datasets.ann_benchmarks("b")
     write(folder / "c.hdf5", "euclidean", BASE, QUERIES)
     with h5py.File(folder / "c.hdf5", "a") as file:
         file["neighbors"][0, 0] = 50
-    with pytest.raises(DamagedData, match="or ids beyond them"):
+    with pytest.raises(FormatError, match="or ids beyond them"):
         datasets.ann_benchmarks("c")
     with h5py.File(folder / "c.hdf5", "a") as file:
         del file["test"]
-    with pytest.raises(DamagedData, match="must be an HDF5 file of ann-benchmarks"):
+    with pytest.raises(FormatError, match="must be an HDF5 file of ann-benchmarks"):
         datasets.ann_benchmarks("c")
     with h5py.File(folder / "c.hdf5", "a") as file:
         file["test"], file["neighbors"][0, 0] = QUERIES[:, :5], 0
-    with pytest.raises(DamagedData, match="that do not fit"):
+    with pytest.raises(FormatError, match="that do not fit"):
         datasets.ann_benchmarks("c")
     (folder / "d.hdf5").write_bytes(b"hello")
-    with pytest.raises(DamagedData, match="must be an HDF5 file of ann-benchmarks, got something"):
+    with pytest.raises(FormatError, match="must be an HDF5 file of ann-benchmarks, got something"):
         datasets.ann_benchmarks("d")
 
 

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from bitfold import datasets
-from bitfold.datasets import DamagedData, MissingData, _cifar_images
+from bitfold.datasets import _cifar_images
 from bitfold.datasets._opcodes import read_plain
+from bitfold.errors import FormatError, MissingDataError
 from bitfold.features import color_gist, gist
 
 # The function of the same name hides the module.
@@ -266,13 +267,13 @@ WRONG_BINARY = {
 @pytest.mark.parametrize("name", WRONG_BINARY)
 def test_wrong_binary_batches_are_refused(name: str, binary: Path) -> None:
     (binary / "test_batch.bin").write_bytes(WRONG_BINARY[name])
-    with pytest.raises(DamagedData, match=r"must (be rows of 3073|have labels below 10)"):
+    with pytest.raises(FormatError, match=r"must (be rows of 3073|have labels below 10)"):
         datasets.cifar10(5)
 
 
 def test_incomplete_folders_are_refused(binary: Path) -> None:
     (binary / "test_batch.bin").unlink()
-    with pytest.raises(DamagedData, match=r"must have test_batch\.bin in it, got a folder without"):
+    with pytest.raises(FormatError, match=r"must have test_batch\.bin in it, got a folder without"):
         datasets.cifar10(5)
 
 
@@ -280,7 +281,7 @@ def test_a_truncated_archive_is_refused(folder: Path) -> None:
     name, write = FORMS["binary archive"]
     write(folder / name)
     (folder / name).write_bytes((folder / name).read_bytes()[:-1000])
-    with pytest.raises(DamagedData, match=r"must be a \.tar\.gz archive"):
+    with pytest.raises(FormatError, match=r"must be a \.tar\.gz archive"):
         datasets.cifar10(5)
 
 
@@ -297,7 +298,7 @@ def test_wrong_jpeg_archives_are_refused(wrong: str, folder: Path) -> None:
         write_jpeg_archive(path, right, labels=LABELS[:2])
     else:
         path.write_bytes(b"hello")
-    with pytest.raises(DamagedData, match="must be an archive of JPEG pictures, got something els"):
+    with pytest.raises(FormatError, match="must be an archive of JPEG pictures, got something els"):
         datasets.cifar10(1)
 
 
@@ -317,7 +318,7 @@ REFUSED = "must be a pickle of plain data, got something else, which was not run
 @pytest.mark.parametrize("protocol", range(6))
 def test_a_pickle_that_would_do_something_does_nothing(protocol: int, tmp_path: Path) -> None:
     content = pickle.dumps({"labels": [1], "data": Evil(tmp_path / "evil")}, protocol)
-    with pytest.raises(DamagedData, match=REFUSED):
+    with pytest.raises(FormatError, match=REFUSED):
         read_plain(content, tmp_path)
     assert not (tmp_path / "evil").exists()
     pickle.loads(content)
@@ -338,7 +339,7 @@ def test_a_pickle_that_would_do_something_does_nothing(protocol: int, tmp_path: 
     ids=["real", "long", "set", "key", "reals", "columns", "function"],
 )
 def test_other_data_are_refused(value: Any, tmp_path: Path) -> None:
-    with pytest.raises(DamagedData, match=REFUSED):
+    with pytest.raises(FormatError, match=REFUSED):
         read_plain(pickle.dumps({"x": value}, 2), tmp_path)
 
 
@@ -363,7 +364,7 @@ def test_damaged_batches_are_read_or_refused(data: st.DataObject) -> None:
     content = content[: data.draw(st.integers(0, len(content)))]
     try:
         _cifar_images._read_python(bytes(content), Path("x"))
-    except DamagedData as error:
+    except FormatError as error:
         assert str(error).startswith("x must ")
 
 
@@ -380,7 +381,7 @@ def test_damaged_batches_are_read_or_refused(data: st.DataObject) -> None:
     ],
 )
 def test_batches_with_other_fields_are_refused(batch: Any) -> None:
-    with pytest.raises(DamagedData, match=r"^x must .*, got .*\.$"):
+    with pytest.raises(FormatError, match=r"^x must .*, got .*\.$"):
         _cifar_images._read_python(pickle.dumps(batch, 2), Path("x"))
 
 
@@ -392,5 +393,5 @@ def test_without_pillow_the_extra_is_named(folder: Path, monkeypatch: pytest.Mon
 
 
 def test_nothing_to_read(folder: Path) -> None:
-    with pytest.raises(MissingData, match=r"www\.cs\.toronto\.edu/~kriz/cifar-10-binary\.tar"):
+    with pytest.raises(MissingDataError, match=r"www\.cs\.toronto\.edu/~kriz/cifar-10-binary\.tar"):
         datasets.cifar10()

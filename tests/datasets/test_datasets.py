@@ -140,9 +140,13 @@ def test_missing_data_say_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         "sift/base.npy.xz": datasets.sift_photos,
     }
     for file, load in loaders.items():
-        with pytest.raises(datasets.MissingData, match=f"needs {file}, which is neither below"):
+        with pytest.raises(
+            datasets.MissingDataError, match=f"needs {file}, which is neither below"
+        ):
             load()
-    with pytest.raises(datasets.MissingData, match=r"ann-benchmarks/a-2-euclidean\.hdf5, which"):
+    with pytest.raises(
+        datasets.MissingDataError, match=r"ann-benchmarks/a-2-euclidean\.hdf5, which"
+    ):
         datasets.ann_benchmarks("a-2-euclidean")
 
 
@@ -153,7 +157,7 @@ def test_what_is_no_idx_file_is_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "x.gz"
     for damaged in (gzip.compress(content), content, gzip.compress(content)[:-9]):
         path.write_bytes(damaged)
-        with pytest.raises(datasets.DamagedData, match="must be an idx file of bytes"):
+        with pytest.raises(datasets.FormatError, match="must be an idx file of bytes"):
             read_idx(path)
 
 
@@ -200,7 +204,7 @@ def test_sift_photos_are_decompressed_once(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("BITFOLD_DATA", str(tmp_path))
     monkeypatch.setenv("BITFOLD_CACHE", str(tmp_path / "cache"))
     packed.write_bytes(packed.read_bytes()[:-20])
-    with pytest.raises(datasets.DamagedData, match=r"base\.npy\.xz must be an \.xz file"):
+    with pytest.raises(datasets.FormatError, match=r"base\.npy\.xz must be an \.xz file"):
         datasets.sift_photos()
     with pytest.raises(ValueError, match="n_queries of SIFT-1M-photos must be at most 3, got 4"):
         datasets.sift_photos(4)
@@ -209,7 +213,7 @@ def test_sift_photos_are_decompressed_once(tmp_path: Path, monkeypatch: pytest.M
 def test_mnist_in_the_paper_s_split() -> None:
     try:
         data = datasets.mnist()
-    except datasets.MissingData as error:
+    except datasets.MissingDataError as error:
         pytest.skip(f"needs real data: {error}")
     assert data.database.shape == (69000, 784)
     assert data.queries.shape == (1000, 784)

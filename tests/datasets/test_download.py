@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bitfold.datasets import DamagedData, MissingData
+from bitfold.errors import DownloadError, FormatError, MissingDataError
 from bitfold.io import data_files, download
-from bitfold.io.download import Remote, Unreachable, fetch
+from bitfold.io.download import Remote, fetch
 
 CONTENT = np.random.default_rng(0).bytes(300_000)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -135,7 +135,7 @@ def test_a_broken_connection_is_taken_up_where_it_broke(
 def test_a_later_call_resumes(web: Web, tmp_path: Path) -> None:
     remote, path = Remote(web.place + "file", SHA256), tmp_path / "file"
     web.breaks = [HALF, 0]
-    with pytest.raises(Unreachable, match=f"broke off; {HALF} bytes are kept"):
+    with pytest.raises(DownloadError, match=f"broke off; {HALF} bytes are kept"):
         fetch(remote, path, silent)
     assert not path.exists()
     web.asked.clear()
@@ -156,7 +156,7 @@ def test_a_server_that_ignores_ranges_starts_over(web: Web, tmp_path: Path) -> N
 def test_a_file_that_changed_meanwhile_starts_over(web: Web, tmp_path: Path) -> None:
     remote, path = Remote(web.place + "file"), tmp_path / "file"
     web.breaks = [HALF, 0]
-    with pytest.raises(Unreachable):
+    with pytest.raises(DownloadError):
         fetch(remote, path, silent)
     web.content, web.tag = CONTENT[::-1], '"second"'
     with pytest.warns(UserWarning, match="sha256"):
@@ -193,14 +193,14 @@ def test_what_is_longer_than_the_file_starts_over(web: Web, tmp_path: Path) -> N
 
 def test_an_answer_without_a_byte_leaves_nothing(web: Web, tmp_path: Path) -> None:
     web.breaks = [0]
-    with pytest.raises(Unreachable, match=r"^the connection broke off$"):
+    with pytest.raises(DownloadError, match=r"^the connection broke off$"):
         fetch(Remote(web.place + "file", SHA256), tmp_path / "file", silent)
     assert left_in(tmp_path) == []
 
 
 def test_a_wrong_hash_leaves_nothing(web: Web, tmp_path: Path) -> None:
     remote = Remote(web.place + "file", "0" * 64)
-    with pytest.raises(DamagedData, match=f"must have the sha256 0+, got {SHA256}; .* removed"):
+    with pytest.raises(FormatError, match=f"must have the sha256 0+, got {SHA256}; .* removed"):
         fetch(remote, tmp_path / "file", silent)
     assert left_in(tmp_path) == []
 
@@ -214,7 +214,7 @@ def test_an_unknown_hash_is_recorded_and_holds_from_then_on(web: Web, tmp_path: 
     fetch(remote, path, silent)
     path.unlink()
     web.content = CONTENT[::-1]
-    with pytest.raises(DamagedData, match=f"must have the sha256 {SHA256}"):
+    with pytest.raises(FormatError, match=f"must have the sha256 {SHA256}"):
         fetch(remote, path, silent)
 
 
@@ -234,7 +234,7 @@ def test_a_server_that_falls_silent_is_given_up(
 ) -> None:
     monkeypatch.setattr(download, "TIMEOUT", 0.1)
     web.seconds = 0.5
-    with pytest.raises(Unreachable, match="timed out"):
+    with pytest.raises(DownloadError, match="timed out"):
         fetch(Remote(web.place + "file", SHA256), tmp_path / "file", silent)
     assert left_in(tmp_path) == []
 
@@ -270,7 +270,7 @@ def test_a_file_is_found_before_it_is_fetched(
 def test_without_a_network_the_error_says_what_to_do(tmp_path: Path) -> None:
     url = f"http://127.0.0.1:{a_closed_port()}/file"
     start = time.perf_counter()
-    with pytest.raises(MissingData) as error:
+    with pytest.raises(MissingDataError) as error:
         data_files.located("set", Remote(url))
     assert time.perf_counter() - start < 4
     sentence = str(error.value)
@@ -281,7 +281,7 @@ def test_without_a_network_the_error_says_what_to_do(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("allowed")
 def test_a_file_that_is_not_there(web: Web) -> None:
-    with pytest.raises(MissingData, match=r"missing \(the server answers 404 Not Found\)\.$"):
+    with pytest.raises(MissingDataError, match=r"missing \(the server answers 404 Not Found\)\.$"):
         data_files.located("set", Remote(web.place + "missing"))
 
 
@@ -289,10 +289,10 @@ def test_nothing_is_fetched_against_the_user_s_will(
     web: Web, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     remote = Remote(web.place + "file", SHA256)
-    with pytest.raises(MissingData, match="BITFOLD_OFFLINE is set"):
+    with pytest.raises(MissingDataError, match="BITFOLD_OFFLINE is set"):
         data_files.located("set", remote)
     monkeypatch.setenv("BITFOLD_OFFLINE", "0")
-    with pytest.raises(MissingData, match="download=False"):
+    with pytest.raises(MissingDataError, match="download=False"):
         data_files.located("set", remote, download=False)
     assert web.asked == []
 
@@ -363,7 +363,7 @@ def test_ftp_is_resumed_as_well(tmp_path: Path) -> None:
     server.breaks = [HALF]
     with serving(server):
         fetch(Remote(server.place + "file", SHA256), tmp_path / "file", silent)
-        with pytest.raises(Unreachable, match="550 no such file"):
+        with pytest.raises(DownloadError, match="550 no such file"):
             fetch(Remote(server.place + "other", SHA256), tmp_path / "other", silent)
     assert (tmp_path / "file").read_bytes() == CONTENT
     assert server.asked == [0, HALF]

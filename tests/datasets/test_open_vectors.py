@@ -18,7 +18,8 @@ import zarr
 from numpy.typing import NDArray
 from pyarrow import parquet
 
-from bitfold.datasets import DamagedData, open_vectors, read_labels, read_vectors
+from bitfold.datasets import open_vectors, read_labels, read_vectors
+from bitfold.errors import FormatError
 from bitfold.io.sources import Stream
 
 X = np.random.default_rng(0).integers(0, 200, (300, 5)).astype(np.float32)
@@ -88,7 +89,7 @@ def test_zarr_that_would_unpickle_is_refused_unread(tmp_path: Path, filters: lis
     (path / ".zarray").write_text(json.dumps(about | {"filters": filters, "compressor": None}))
     for chunk in path.glob("[0-9]*"):
         chunk.write_bytes(f"cos\nsystem\n(S'touch {tmp_path / 'run'}'\ntR.".encode())
-    with pytest.raises(DamagedData, match=r"x\.zarr must be (of codecs known to be safe|a Zarr)"):
+    with pytest.raises(FormatError, match=r"x\.zarr must be (of codecs known to be safe|a Zarr)"):
         read_vectors(path)
     assert not (tmp_path / "run").exists()
 
@@ -108,7 +109,7 @@ class _Unknown(numcodecs.abc.Codec):
 def test_zarr_of_unknown_codecs_is_refused_unread(tmp_path: Path) -> None:
     numcodecs.register_codec(_Unknown)
     path = write_zarr(tmp_path / "x.zarr", zarr_format=2, filters=[_Unknown()])
-    with pytest.raises(DamagedData, match=r"must be of codecs known to be safe, got 'unknown'\.$"):
+    with pytest.raises(FormatError, match=r"must be of codecs known to be safe, got 'unknown'\.$"):
         read_vectors(path)
 
 
@@ -121,7 +122,7 @@ def test_damaged_zarr(tmp_path: Path, spoil: str) -> None:
         (path / "zarr.json").unlink()
     else:
         (path / "c" / "3" / "0").write_bytes(b"junk")
-    with pytest.raises(DamagedData, match=r"x\.zarr must be a Zarr array of numbers, got someth"):
+    with pytest.raises(FormatError, match=r"x\.zarr must be a Zarr array of numbers, got someth"):
         read_vectors(path)
 
 
@@ -134,7 +135,7 @@ def test_damage_in_the_middle_is_one_sentence(tmp_path: Path) -> None:
         raw.write(b"\x00" * chunk.size)
     opened = open_vectors(tmp_path / "x.h5")
     assert opened.shape == X.shape
-    with pytest.raises(DamagedData, match=r"x\.h5 must be an HDF5 file with a matrix, got somethi"):
+    with pytest.raises(FormatError, match=r"x\.h5 must be an HDF5 file with a matrix, got somethi"):
         opened[:]
 
 
@@ -195,7 +196,7 @@ def test_a_pipe_is_read_as_it_comes(dtype: str, buffered: bool) -> None:
     ],
 )
 def test_what_is_wrong_with_a_pipe(content: bytes, sentence: str) -> None:
-    with pytest.raises(DamagedData) as caught:
+    with pytest.raises(FormatError) as caught:
         stream = open_vectors(io.BytesIO(content))
         stream[:200], stream[200:]
     assert str(caught.value).startswith(sentence)
@@ -226,18 +227,18 @@ def test_labels_of_every_format(tmp_path: Path) -> None:
 
 def test_labels_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "y.txt").write_bytes(b"\xff\xfe")
-    with pytest.raises(DamagedData, match="must be a text file with a label in each line"):
+    with pytest.raises(FormatError, match="must be a text file with a label in each line"):
         read_labels(tmp_path / "y.txt")
     (tmp_path / "y.txt").write_bytes(b"")
-    with pytest.raises(DamagedData, match="must be a file with labels in it, got an empty one"):
+    with pytest.raises(FormatError, match="must be a file with labels in it, got an empty one"):
         read_labels(tmp_path / "y.txt")
     np.save(tmp_path / "y.npy", np.zeros((2, 2, 2)))
     with pytest.raises(
-        DamagedData, match=r"must hold labels, .*, got float64 of shape \(2, 2, 2\)"
+        FormatError, match=r"must hold labels, .*, got float64 of shape \(2, 2, 2\)"
     ):
         read_labels(tmp_path / "y.npy")
     parquet.write_table(pa.table({"y": [1, None]}), tmp_path / "y.parquet")
-    with pytest.raises(DamagedData, match="a label in every row, got missing ones"):
+    with pytest.raises(FormatError, match="a label in every row, got missing ones"):
         read_labels(tmp_path / "y.parquet")
     with pytest.raises(FileNotFoundError, match="does not exist"):
         read_labels(tmp_path / "none.npy")

@@ -12,7 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 from bitfold import datasets, metrics
-from bitfold.datasets import DamagedData, _tar, texmex
+from bitfold.datasets import _tar, texmex
+from bitfold.errors import FormatError
 from bitfold.io.download import Remote
 
 RNG = np.random.default_rng(0)
@@ -50,7 +51,7 @@ def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "data"
 
 
-def demand_all(data: datasets.Dataset) -> None:
+def check_all(data: datasets.Dataset) -> None:
     assert np.array_equal(data.database, BASE)
     assert np.array_equal(data.queries, QUERIES)
     assert data.neighbors is not None
@@ -64,7 +65,7 @@ def test_unpacked(folder: str, data_folder: Path) -> None:
     (data_folder / folder).mkdir(exist_ok=True)
     for name, content in files("gist").items():
         (data_folder / folder / name).write_bytes(content)
-    demand_all(datasets.gist1m())
+    check_all(datasets.gist1m())
     assert datasets.gist1m(7).queries.shape == (7, 6)
 
 
@@ -72,14 +73,14 @@ def test_unpacked(folder: str, data_folder: Path) -> None:
 def test_as_an_archive(inside: str, data_folder: Path, tmp_path: Path) -> None:
     members = {inside + name: content for name, content in files("sift").items()}
     (data_folder / "sift.tar.gz").write_bytes(archive({"sift/evil": b"x", **members}))
-    demand_all(datasets.sift1m())
+    check_all(datasets.sift1m())
     # Only what is needed is unpacked, and only into the cache.
     unpacked = [path for path in tmp_path.rglob("*") if path.is_file()]
     cache = tmp_path / "cache" / "sift"
     expected = {cache / name for name in files("sift")} | {data_folder / "sift.tar.gz"}
     assert set(unpacked) == expected
     (data_folder / "sift.tar.gz").unlink()
-    demand_all(datasets.sift1m())
+    check_all(datasets.sift1m())
 
 
 def test_a_downloaded_archive_makes_room(
@@ -92,7 +93,7 @@ def test_a_downloaded_archive_makes_room(
         return path
 
     monkeypatch.setattr(texmex, "downloaded", downloaded)
-    demand_all(datasets.sift1m())
+    check_all(datasets.sift1m())
     left = {path.name for path in (tmp_path / "cache" / "sift").iterdir()}
     assert left == set(files("sift"))
 
@@ -109,7 +110,7 @@ def test_a_downloaded_archive_makes_room(
 )
 def test_other_archives_are_refused(content: bytes, sentence: str, data_folder: Path) -> None:
     (data_folder / "sift.tar.gz").write_bytes(content)
-    with pytest.raises(DamagedData, match=sentence):
+    with pytest.raises(FormatError, match=sentence):
         datasets.sift1m()
 
 
@@ -120,5 +121,5 @@ def test_links_in_an_archive_are_not_followed(data_folder: Path, tmp_path: Path)
         link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
         tar.addfile(link)
     (data_folder / "x.tar.gz").write_bytes(packed.getvalue())
-    with pytest.raises(DamagedData, match="got an archive without"):
+    with pytest.raises(FormatError, match="got an archive without"):
         _tar.unpack(data_folder / "x.tar.gz", ["sift_base.fvecs"], tmp_path)

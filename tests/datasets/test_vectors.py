@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from pyarrow import parquet
 
-from bitfold.datasets import DamagedData, read_vectors
+from bitfold.datasets import read_vectors
+from bitfold.errors import FormatError
 
 X = np.random.default_rng(0).integers(0, 200, (7, 5)).astype(np.float32)
 
@@ -182,12 +183,12 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_files_are_refused_in_one_sentence(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(WRONG[name])
-    with pytest.raises(DamagedData) as error:
+    with pytest.raises(FormatError) as error:
         read_vectors(tmp_path / name)
-    demand_sentence(error.value, tmp_path / name)
+    check_sentence(error.value, tmp_path / name)
 
 
-def demand_sentence(error: BaseException, path: Path) -> None:
+def check_sentence(error: BaseException, path: Path) -> None:
     assert str(error).startswith(f"{path} must ")
     assert str(error).endswith(".")
     assert "\n" not in str(error)
@@ -200,9 +201,9 @@ def test_hdf5_without_a_matrix_of_numbers(tmp_path: Path) -> None:
         path = tmp_path / f"{name}.h5"
         with h5py.File(path, "w") as file:
             file["x"] = value
-        with pytest.raises(DamagedData) as error:
+        with pytest.raises(FormatError) as error:
             read_vectors(path)
-        demand_sentence(error.value, path)
+        check_sentence(error.value, path)
 
 
 @pytest.mark.parametrize(
@@ -221,9 +222,9 @@ def test_hdf5_without_a_matrix_of_numbers(tmp_path: Path) -> None:
 def test_parquet_without_lists_of_one_length(column: pa.Array, tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
     parquet.write_table(pa.table({"x": column}), path)
-    with pytest.raises(DamagedData) as error:
+    with pytest.raises(FormatError) as error:
         read_vectors(path)
-    demand_sentence(error.value, path)
+    check_sentence(error.value, path)
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
@@ -233,7 +234,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"a file that ends in \.bvecs, .*, got 'x\.txt'\.$"):
         read_vectors(tmp_path / "x.txt")
     (tmp_path / "folder.npy").mkdir()
-    with pytest.raises(DamagedData, match="must be a file with vectors in it"):
+    with pytest.raises(FormatError, match="must be a file with vectors in it"):
         read_vectors(tmp_path / "folder.npy")
 
 
@@ -272,8 +273,8 @@ def test_whatever_is_in_a_file_there_is_a_matrix_or_a_sentence(
     path.write_bytes(content[: data.draw(st.integers(1, len(content)))])
     try:
         matrix = read_vectors(path)
-    except DamagedData as error:
-        demand_sentence(error, path)
+    except FormatError as error:
+        check_sentence(error, path)
     else:
         assert matrix.ndim == 2
         assert matrix.dtype.kind in "fiub"

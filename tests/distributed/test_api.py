@@ -94,13 +94,13 @@ def test_what_looks_at_all_rows_does_so_on_the_workers(
         raise AssertionError(f"rows {start} to {stop} were fetched")
 
     monkeypatch.setattr(RemoteMatrix, "_run", fetch)
-    base = distributed.DaskKMeansBase(30, n_iter=2)
+    base = distributed.DaskKMeansBase(30, max_iter=2)
     for hasher in (
         PCAH(20),
         SH(16),
         MDSH(16),
         AGH(12, base=bf.KMeansBase(40), random_state=0),
-        bf.IMH(8, base=base, embedding=TSNE(n_iter=20), random_state=0),
+        bf.IMH(8, base=base, embedding=TSNE(max_iter=20), random_state=0),
         bf.IMH(8, base=base, embedding="le", random_state=0),
     ):
         distributed.fit(hasher, remote)
@@ -138,7 +138,7 @@ def test_everything_works_without_a_cluster(X: FloatArray, remote: da.Array, itq
     assert distributed.collect(codes, 20) == itq.encode(X)
     queries = itq.encode(X[:3])
     found = distributed.search(codes, queries, 5, progress=lambda *told: seen.append(told))
-    assert np.array_equal(found.ids, index_of(itq, X).search(queries, 5).ids)
+    assert np.array_equal(found.ids, to_index(itq, X).search(queries, 5).ids)
     assert seen[-1] == ("search", 5, 5)
 
 
@@ -185,7 +185,7 @@ def test_collecting_tells_how_far_it_is(
     assert {(stage, total) for stage, _, total in seen} == {("encode", 6000)}
 
 
-def index_of(hasher: Hasher, X: FloatArray) -> bf.HammingIndex:
+def to_index(hasher: Hasher, X: FloatArray) -> bf.HammingIndex:
     index = bf.HammingIndex(hasher.n_bits_)
     index.add(hasher.encode(X))
     return index
@@ -201,7 +201,7 @@ def test_searching_blocks_is_searching_all(
     queries = hasher.encode(X[:50])
     seen: list[tuple[str, int, int]] = []
     found = distributed.search(codes, queries, k, progress=lambda *told: seen.append(told))
-    expected = index_of(hasher, X).search(queries, k)
+    expected = to_index(hasher, X).search(queries, k)
     assert np.array_equal(found.ids, expected.ids)
     assert np.array_equal(found.distances, expected.distances)
     assert found.ids.dtype == expected.ids.dtype
@@ -214,7 +214,7 @@ def test_searching_many_blocks_merges_in_a_tree(client: Client, X: FloatArray) -
     codes = da.from_array(hasher.encode(X).packed, chunks=(70, 2))
     queries = hasher.encode(X[:9])
     found = distributed.search(codes, queries, 90)
-    expected = index_of(hasher, X).search(queries, 90)
+    expected = to_index(hasher, X).search(queries, 90)
     assert np.array_equal(found.ids, expected.ids)
     assert np.array_equal(found.distances, expected.distances)
 
@@ -229,7 +229,7 @@ def test_unknown_lengths_are_counted_and_the_input_stays_as_it_was(
     codes = distributed.encode(hasher, unknown)
     assert distributed.collect(codes, 20) == hasher.encode(rows)
     queries = hasher.encode(rows[:4])
-    expected = index_of(hasher, rows).search(queries, 7)
+    expected = to_index(hasher, rows).search(queries, 7)
     assert np.array_equal(distributed.search(codes, queries, 7).ids, expected.ids)
     assert np.isnan(unknown.shape[0])
     assert np.isnan(codes.shape[0])

@@ -35,12 +35,12 @@ def test_the_centers_serve_as_well_as_those_of_faiss(
 ) -> None:
     rows = rows_of(remote)
     steps: list[tuple[int, int]] = []
-    chosen = DaskKMeansBase(50, n_iter=10, sample=sample).choose(
+    chosen = DaskKMeansBase(50, max_iter=10, sample=sample).choose(
         rows, rng=0, on_step=lambda *told: steps.append(told)
     )
     assert chosen.shape == (50, 24)
     assert chosen.dtype == np.float32
-    peer = bf.KMeansBase(50, n_iter=10).choose(X - rows.center, rng=0)
+    peer = bf.KMeansBase(50, max_iter=10).choose(X - rows.center, rng=0)
     assert inertia(X - rows.center, chosen) <= 1.01 * inertia(X - rows.center, peer)
     assert [done for done, _ in steps] == list(range(1, 28))
     assert {total for _, total in steps} == {27}
@@ -48,16 +48,16 @@ def test_the_centers_serve_as_well_as_those_of_faiss(
 
 def test_the_blocks_matter_only_in_the_last_place(client: Client, X: FloatArray) -> None:
     one, other = (
-        DaskKMeansBase(20, n_iter=3).choose(rows_of(da.from_array(X, chunks=(length, 24))), rng=1)
+        DaskKMeansBase(20, max_iter=3).choose(rows_of(da.from_array(X, chunks=(length, 24))), rng=1)
         for length in (777, 2048)
     )
     assert np.allclose(one, other, rtol=1e-5, atol=1e-5)
 
 
 def test_a_cluster_and_the_threads_of_this_process_agree(client: Client, remote: da.Array) -> None:
-    there = DaskKMeansBase(20, n_iter=3).choose(rows_of(remote), rng=1)
+    there = DaskKMeansBase(20, max_iter=3).choose(rows_of(remote), rng=1)
     with dask.config.set(scheduler="synchronous"):
-        here = DaskKMeansBase(20, n_iter=3).choose(rows_of(remote), rng=1)
+        here = DaskKMeansBase(20, max_iter=3).choose(rows_of(remote), rng=1)
     assert np.array_equal(there, here)
 
 
@@ -96,7 +96,7 @@ def test_every_center_serves_a_row(client: Client) -> None:
     rng = np.random.default_rng(0)
     many = np.round(rng.standard_normal((3000, 2)), 1).astype(np.float32)  # a lot of repetition
     rows = rows_of(da.from_array(many, chunks=(500, 2)))
-    centers = DaskKMeansBase(40, n_iter=2).choose(rows, rng=0)
+    centers = DaskKMeansBase(40, max_iter=2).choose(rows, rng=0)
     _, nearest = faiss.knn(many - rows.center, centers, 1)
     assert len(np.unique(nearest)) == 40
 
@@ -129,7 +129,7 @@ def test_a_center_without_rows_moves_to_the_worst_served() -> None:
     ("strategy", "sentence"),
     [
         (DaskKMeansBase(0), "m of DaskKMeansBase must be at least 1, got 0."),
-        (DaskKMeansBase(5, n_iter=0), "n_iter of DaskKMeansBase must be at least 1, got 0."),
+        (DaskKMeansBase(5, max_iter=0), "max_iter of DaskKMeansBase must be at least 1, got 0."),
         (DaskKMeansBase(5, sample=9), "sample of DaskKMeansBase must be at least 320, got 9."),
     ],
 )
@@ -142,9 +142,9 @@ def test_parameters_out_of_range_are_refused(strategy: DaskKMeansBase, sentence:
 def test_a_model_with_it_can_be_saved_and_loaded(
     client: Client, X: FloatArray, remote: da.Array, tmp_path: object
 ) -> None:
-    base = DaskKMeansBase(20, n_iter=2)
+    base = DaskKMeansBase(20, max_iter=2)
     hasher = distributed.fit(bf.IMH(8, base=base, embedding="pca", random_state=0), remote)
     hasher.save(f"{tmp_path}/model")
     again = bf.load(f"{tmp_path}/model")
-    assert again.get_params()["base__n_iter"] == 2
+    assert again.get_params()["base__max_iter"] == 2
     assert again.encode(X) == hasher.encode(X)

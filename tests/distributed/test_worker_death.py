@@ -39,7 +39,7 @@ class Killer:
 
 def test_a_fit_goes_on(client: Client, slow: da.Array, kill_busy_worker: Kill) -> None:
     """Lost are rows that the worker held, how they were served, and half a pass."""
-    base = distributed.DaskKMeansBase(30, n_iter=8)
+    base = distributed.DaskKMeansBase(30, max_iter=8)
     hasher = bf.IMH(8, base=base, embedding="pca", random_state=0)
     with dask.config.set(scheduler="synchronous"):
         expected = distributed.fit(clone(hasher), slow)

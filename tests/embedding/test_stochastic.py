@@ -260,17 +260,17 @@ def test_the_cost_falls_and_is_that_of_the_result(
 
 
 @SOLVERS
-@pytest.mark.parametrize("n_iter", [1, 2, 5, 6, 49, 50, 51, 300])
+@pytest.mark.parametrize("max_iter", [1, 2, 5, 6, 49, 50, 51, 300])
 @pytest.mark.parametrize("learning_rate", [None, 1e3, 1e6])
 def test_no_learning_rate_makes_it_worse(
-    minimize: Minimize, cost: Cost, n_iter: int, learning_rate: float | None
+    minimize: Minimize, cost: Cost, max_iter: int, learning_rate: float | None
 ) -> None:
     P = perplexity_affinities(cloud(40), 5.0)
     start = descent.random_start(40, 16, np.random.default_rng(0)).astype(np.float64)
-    schedule = descent.Schedule(n_iter, learning_rate)
+    schedule = descent.Schedule(max_iter, learning_rate)
     found = minimize(P, 16, np.random.default_rng(0), schedule)
     assert np.isfinite(found.Y).all()
-    assert found.n_iter <= n_iter
+    assert found.n_iter <= max_iter
     after = cost(P.toarray(), found.Y.astype(np.float64))
     assert after <= cost(P.toarray(), start) * (1 + 1e-5)
 
@@ -278,8 +278,8 @@ def test_no_learning_rate_makes_it_worse(
 @SOLVERS
 def test_not_even_an_absurd_one_overflows(minimize: Minimize, cost: Cost) -> None:
     P = perplexity_affinities(cloud(40), 5.0)
-    for n_iter in (1, 5, 300):
-        found = minimize(P, 16, np.random.default_rng(0), descent.Schedule(n_iter, 1e30))
+    for max_iter in (1, 5, 300):
+        found = minimize(P, 16, np.random.default_rng(0), descent.Schedule(max_iter, 1e30))
         assert np.isfinite(found.Y).all()
         assert np.isfinite(found.cost)
 
@@ -305,8 +305,8 @@ def test_springs_find_their_length_at_any_rate(learning_rate: float) -> None:
 def test_more_iterations_do_not_cost_more() -> None:
     P = perplexity_affinities(cloud(80), 5.0)
     costs = [
-        tsne(P, 16, np.random.default_rng(0), descent.Schedule(n_iter, tolerance=0)).cost
-        for n_iter in (1, 10, 50, 100, 500)
+        tsne(P, 16, np.random.default_rng(0), descent.Schedule(max_iter, tolerance=0)).cost
+        for max_iter in (1, 10, 50, 100, 500)
     ]
     assert costs == sorted(costs, reverse=True)
 
@@ -341,7 +341,7 @@ def test_any_number_of_points_and_dimensions(
 ) -> None:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "perplexity 5 is out of reach")
-        Y = method(n_iter=60).embed(cloud(m), n_components, rng=0)
+        Y = method(max_iter=60).embed(cloud(m), n_components, rng=0)
     assert Y.shape == (m, n_components)
     assert Y.dtype == np.float32
     assert np.isfinite(Y).all()
@@ -356,7 +356,7 @@ def test_any_number_of_points_and_dimensions(
     ids=["copies", "one place", "equally far"],
 )
 def test_duplicates_and_ties_are_embedded(method: type[Stochastic], base: RealArray) -> None:
-    Y = method(n_iter=100).embed(base, 16, rng=0)
+    Y = method(max_iter=100).embed(base, 16, rng=0)
     assert np.isfinite(Y).all()
     assert Y.std() > 1e-6
 
@@ -374,7 +374,7 @@ def test_a_seed_decides_and_the_input_stays(method: type[Stochastic]) -> None:
     base = cloud(50)
     base.flags.writeable = False
     kept = base.copy()
-    first, again, other = (method(n_iter=100).embed(base, 16, rng=seed) for seed in (3, 3, 4))
+    first, again, other = (method(max_iter=100).embed(base, 16, rng=seed) for seed in (3, 3, 4))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
     np.testing.assert_array_equal(base, kept)
@@ -394,10 +394,10 @@ def test_on_step_tells_the_progress_and_changes_nothing(method: type[Stochastic]
 @EVERY
 def test_the_stored_type_does_not_matter(method: type[Stochastic]) -> None:
     base = np.round(cloud(50) * 8)
-    expected = method(n_iter=50).embed(base, 16, rng=0)
+    expected = method(max_iter=50).embed(base, 16, rng=0)
     for dtype in (np.float64, np.int32):
         np.testing.assert_array_equal(
-            method(n_iter=50).embed(base.astype(dtype), 16, rng=0), expected
+            method(max_iter=50).embed(base.astype(dtype), 16, rng=0), expected
         )
 
 
@@ -411,11 +411,11 @@ def test_strength_sets_the_scale() -> None:
 
 @EVERY
 def test_they_are_scikit_learn_objects(method: type[Stochastic]) -> None:
-    made = method(perplexity=7.0, n_iter=30, learning_rate=10.0)
+    made = method(perplexity=7.0, max_iter=30, learning_rate=10.0)
     parameters = clone(made).get_params()
     assert parameters == {
         "perplexity": 7.0,
-        "n_iter": 30,
+        "max_iter": 30,
         "learning_rate": 10.0,
         **({"strength": 1.0} if method is ElasticEmbedding else {}),
         **({"exaggeration": None} if method is TSNE else {}),
@@ -428,7 +428,7 @@ def test_they_are_scikit_learn_objects(method: type[Stochastic]) -> None:
     [
         ({"perplexity": 0.5}, "perplexity of {} must be at least 1, got 0.5."),
         ({"perplexity": -1}, "perplexity of {} must be a finite number above 0, got -1."),
-        ({"n_iter": 0}, "n_iter of {} must be at least 1, got 0."),
+        ({"max_iter": 0}, "max_iter of {} must be at least 1, got 0."),
         ({"learning_rate": 0.0}, "learning_rate of {} must be a finite number above 0, got 0.0."),
     ],
 )

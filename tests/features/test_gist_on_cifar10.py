@@ -22,7 +22,7 @@ def test_cifar10(
     monkeypatch.setenv("BITFOLD_CACHE", str(tmp_path))
     try:
         datasets.pictures("cifar10")
-    except datasets.MissingData as error:
+    except datasets.MissingDataError as error:
         pytest.skip(f"needs real data: {error}")
     start = time.perf_counter()
     data = datasets.cifar10(features=features)

@@ -41,7 +41,7 @@ def dense(ours: AGH, X: Array) -> Dense:
     sq = np.square(X[:, None] - ours.base_points_).sum(axis=2)
     Z = np.zeros_like(sq)
     for row, distances in zip(Z, sq, strict=True):
-        near = np.argsort(distances)[: ours.k_]
+        near = np.argsort(distances)[: ours.n_neighbors_]
         weights = np.exp(-distances[near] / ours.bandwidth_**2)
         row[near] = weights / weights.sum()
     degrees = Z.sum(axis=0)
@@ -49,7 +49,7 @@ def dense(ours: AGH, X: Array) -> Dense:
 
 
 def small(**params: Any) -> AGH:
-    quick: dict[str, Any] = {"n_bits": 8, "base": KMeansBase(30, n_iter=5), "random_state": 0}
+    quick: dict[str, Any] = {"n_bits": 8, "base": KMeansBase(30, max_iter=5), "random_state": 0}
     return AGH(**quick | params)
 
 
@@ -137,7 +137,7 @@ def test_an_anchor_without_points_does_no_harm() -> None:
 
 def test_it_is_better_than_spectral_hashing() -> None:
     X, y = load_digits(return_X_y=True)
-    base = KMeansBase(150, n_iter=5)
+    base = KMeansBase(150, max_iter=5)
     ours = metrics.map_scorer(AGH(16, base=base, random_state=0).fit(X), X, y)
     assert ours > metrics.map_scorer(SH(16).fit(X), X, y) + 0.15
 

@@ -159,8 +159,8 @@ def test_hamming_distances_follow_the_data_s() -> None:
     center = X[:1200].mean(axis=0)
     d = distances(unit_rows(new - center).astype(np.float64))
     off = []
-    for n_iter in (0, 3):
-        ours = BRE(32, n_samples=300, n_iter=n_iter, random_state=0).fit(X[:1200])
+    for max_iter in (0, 3):
+        ours = BRE(32, n_samples=300, max_iter=max_iter, random_state=0).fit(X[:1200])
         bits = ours.transform(new).astype(bool)
         apart = (bits[:, None] != bits).mean(axis=2)
         off.append(float(np.mean((apart - d) ** 2)))

@@ -117,8 +117,8 @@ def test_unlabeled_rows_are_left_out() -> None:
     mixed = np.concatenate([X, strangers])[order]
     labels = np.concatenate([Y, np.full(300, -1)])[order]
     clean = labels != -1
-    partly = CCAITQ(16, n_iter=3, random_state=0).fit(mixed, labels)
-    wholly = CCAITQ(16, n_iter=3, random_state=0).fit(mixed[clean], labels[clean])
+    partly = CCAITQ(16, max_iter=3, random_state=0).fit(mixed, labels)
+    wholly = CCAITQ(16, max_iter=3, random_state=0).fit(mixed[clean], labels[clean])
     scale = np.abs(wholly.embed(X)).mean()
     np.testing.assert_allclose(partly.embed(X), wholly.embed(X), atol=1e-2 * scale)
     np.testing.assert_allclose(partly.embed(X).mean(axis=0), 0, atol=1e-3 * scale)
@@ -176,7 +176,7 @@ def test_whitening_whitens_even_what_is_flat() -> None:
             {"regularization": 0},
             "regularization of CCAITQ must be a finite number above 0, got 0.",
         ),
-        ({"n_iter": -1}, "n_iter of CCAITQ must be at least 0, got -1."),
+        ({"max_iter": -1}, "max_iter of CCAITQ must be at least 0, got -1."),
     ],
 )
 def test_a_wrong_parameter_is_named(params: dict[str, Any], says: str) -> None:

@@ -23,9 +23,10 @@ from threadpoolctl import threadpool_limits
 import bitfold
 from bitfold.base_set import BaseStrategy, KMeansBase, RandomBase
 from bitfold.embedding import PCA, TSNE, Embedding, Given
+from bitfold.errors import FormatError
 from bitfold.hashers import IMH, Hasher, SupervisedIMH
 from bitfold.io import model_file
-from bitfold.io.model_file import FormatError, Stored
+from bitfold.io.model_file import Stored
 from bitfold.io.rows import Rows
 
 Array = NDArray[Any]
@@ -91,9 +92,9 @@ def write(path: Path, stored: Stored, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_hyper_parameters_come_back_as_they_were(tmp_path: Path) -> None:
     hasher = IMH(
         np.int64(8),  # type: ignore[arg-type]
-        base=KMeansBase(20, n_iter=3),
-        embedding=TSNE(perplexity=3.5, n_iter=20),
-        k=3,
+        base=KMeansBase(20, max_iter=3),
+        embedding=TSNE(perplexity=3.5, max_iter=20),
+        n_neighbors=3,
         bandwidth=np.float32(4.5),  # type: ignore[arg-type]
         rotation=None,
         random_state=7,
@@ -253,7 +254,7 @@ def test_strategies_of_users_come_back(tmp_path: Path) -> None:
     params = loaded.get_params()
     assert type(params["embedding"]) is Corner
     assert type(params["base"]) is FirstBase
-    assert (params["embedding__scale"], params["base__m"]) == (2.0, 30)
+    assert (params["embedding__scale"], params["base__n_base_points"]) == (2.0, 30)
     assert loaded.encode(rows()) == hasher.encode(rows())
     assert clone(loaded).fit(rows()).encode(rows()) == hasher.encode(rows())
 
@@ -266,7 +267,7 @@ def test_where_a_strategy_is_unknown_the_codes_do_without(
         "strategy Corner is not known here; the codes need it no more, "
         "but fitting again would use the default."
     ]
-    assert met.shown == "IMH(base=RandomBase(m=20), n_bits=8, random_state=0)"
+    assert met.shown == "IMH(base=RandomBase(n_base_points=20), n_bits=8, random_state=0)"
     expected = small(embedding=Corner()).fit(rows()).encode(rows())
     assert met.codes == expected.packed.tobytes().hex()
 
@@ -409,10 +410,10 @@ HOSTILE: dict[str, tuple[Change, str]] = {
     "a layout of its own": (with_a_layout_of_its_own, NUMBERS),
     "a method of its own": (put("learned", encode="x"), NUMBERS),
     "one more number": (put("learned", extra_=1), NUMBERS),
-    **{f"no {n}": (drop("learned", n), NUMBERS) for n in ("k_", "n_bits_", "bandwidth_")},
+    **{f"no {n}": (drop("learned", n), NUMBERS) for n in ("n_neighbors_", "n_bits_", "bandwidth_")},
     **{
         f"{name} {value!r}": (put("learned", **{name: value}), f"is damaged: its {name} is not")
-        for name in ("k_", "n_bits_", "n_features_in_")
+        for name in ("n_neighbors_", "n_bits_", "n_features_in_")
         for value in NOT_INTEGERS
     },
     "k_ beyond m": (put("learned", k_=21), "is damaged: k_ of IMH must be at most m = 20, got 21."),

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from bitfold import embedding as e
 from bitfold import metrics
-from bitfold.base_set import BaseStrategy, KMeansBase, KMediansBase, RandomBase
+from bitfold.base_set import BaseStrategy, KMeansBase, KMedoidsBase, RandomBase
 from bitfold.hashers import IMH, Hasher, SupervisedIMH
 
 Array = NDArray[Any]
@@ -35,8 +35,8 @@ EMBEDDINGS = {
     "pca": e.PCA(),
 }
 BASES: dict[str, BaseStrategy] = {
-    "kmeans": KMeansBase(100, n_iter=10),
-    "kmedians": KMediansBase(100, n_iter=10),
+    "kmeans": KMeansBase(100, max_iter=10),
+    "kmedoids": KMedoidsBase(100, max_iter=10),
     "random": RandomBase(100),
 }
 
@@ -69,7 +69,7 @@ def small(**params: Any) -> IMH:
     """Return a quick IMH with some parameters changed."""
     quick: dict[str, Any] = {
         "n_bits": 8,
-        "base": KMeansBase(40, n_iter=3),
+        "base": KMeansBase(40, max_iter=3),
         "embedding": e.PCA(),
         "random_state": 0,
     }
@@ -79,7 +79,7 @@ def small(**params: Any) -> IMH:
 def small_supervised(**params: Any) -> SupervisedIMH:
     """Return a quick SupervisedIMH with some parameters changed."""
     quick: dict[str, Any] = {
-        "base": KMeansBase(60, n_iter=3),
+        "base": KMeansBase(60, max_iter=3),
         "embedding": e.PCA(),
         "n_components": 16,
         "random_state": 0,
@@ -125,7 +125,7 @@ def test_labels_help_on_queries_never_seen() -> None:
     # Measured, mean of two seeds: 0.93 with labels, 0.86 without.
     with_labels, without = [], []
     for seed in range(2):
-        base = KMeansBase(400, n_iter=10)
+        base = KMeansBase(400, max_iter=10)
         with_labels.append(
             held_out_map(SupervisedIMH(9, base=base, n_components=16, random_state=seed))
         )
@@ -203,7 +203,7 @@ def test_with_all_points_as_base_set_induction_is_exact() -> None:
     hasher = small(base=RandomBase(150), rotation=None).fit(X)
     np.testing.assert_allclose(hasher.base_points_, np.unique(X, axis=0), atol=1e-5)
     exact = exact_induction(
-        queries, hasher.base_points_, hasher.base_embedding_, hasher.k_, hasher.bandwidth_
+        queries, hasher.base_points_, hasher.base_embedding_, hasher.n_neighbors_, hasher.bandwidth_
     )
     np.testing.assert_allclose(hasher.embed(queries), exact, rtol=1e-3, atol=1e-3)
 
@@ -213,7 +213,7 @@ def test_with_all_points_as_base_set_induction_is_exact() -> None:
 def test_k_and_bandwidth_are_those_of_the_weights(k: int, bandwidth: float) -> None:
     X, _ = few()
     hasher = small(k=k, bandwidth=bandwidth, rotation=None).fit(X)
-    assert (hasher.k_, hasher.bandwidth_) == (k, bandwidth)
+    assert (hasher.n_neighbors_, hasher.bandwidth_) == (k, bandwidth)
     exact = exact_induction(X, hasher.base_points_, hasher.base_embedding_, k, bandwidth)
     np.testing.assert_allclose(hasher.embed(X), exact, rtol=1e-3, atol=1e-2)
 
@@ -247,7 +247,7 @@ def test_more_neighbors_than_base_points_are_all_of_them() -> None:
     asked = "k=50 nearest base points were asked for, but the base set has only 40;"
     with pytest.warns(UserWarning, match=asked):
         hasher = small(k=50).fit(X)
-    assert hasher.k_ == 40
+    assert hasher.n_neighbors_ == 40
     assert hasher.encode(X) == small(k=40).fit(X).encode(X)
 
 
@@ -263,7 +263,7 @@ def test_an_embedding_by_name_is_its_default_object(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("kmeans", KMeansBase), ("kmedians", KMediansBase), ("random", RandomBase)]
+    ("name", "kind"), [("kmeans", KMeansBase), ("kmedoids", KMedoidsBase), ("random", RandomBase)]
 )
 def test_a_base_by_name_has_the_default_size(name: str, kind: type[BaseStrategy]) -> None:
     X, y = few(450)
@@ -286,25 +286,25 @@ def test_the_defaults_are_k_means_and_t_sne() -> None:
 
 def test_a_strategy_is_not_shared_with_the_hasher() -> None:
     X, _ = few()
-    embedding = e.TSNE(n_iter=50)
+    embedding = e.TSNE(max_iter=50)
     hasher = small(embedding=embedding).fit(X)
     codes = hasher.encode(X)
-    embedding.n_iter = 0
+    embedding.max_iter = 0
     assert hasher.encode(X) == codes
 
 
 def test_grid_search_reaches_into_the_strategies() -> None:
     X, y = few()
-    grid = {"embedding__perplexity": [2, 8], "base__m": [20, 60]}
+    grid = {"embedding__perplexity": [2, 8], "base__n_base_points": [20, 60]}
     search = GridSearchCV(
-        small(embedding=e.TSNE(n_iter=50)), grid, scoring=metrics.map_scorer, cv=2
+        small(embedding=e.TSNE(max_iter=50)), grid, scoring=metrics.map_scorer, cv=2
     ).fit(X, y)
     scores = search.cv_results_["mean_test_score"]
     assert len(set(scores)) == 4
     assert scores.min() > 0.2
     best = search.best_estimator_
     assert {name: best.get_params()[name] for name in grid} == search.best_params_
-    assert len(best.base_set_) == search.best_params_["base__m"]
+    assert len(best.base_set_) == search.best_params_["base__n_base_points"]
 
 
 # Progress
@@ -404,7 +404,7 @@ WRONG: list[tuple[str, Any, type[Exception], str]] = [
         KMeansBase(9),
         ValueError,
         f"embedding of {{}} must be one of {ONLY_NAMES}, or an object of Embedding, "
-        "got KMeansBase(m=9).",
+        "got KMeansBase(n_base_points=9).",
     ),
     (
         "base",
@@ -428,7 +428,7 @@ WRONG: list[tuple[str, Any, type[Exception], str]] = [
         f"got {KMeansBase!r}.",
     ),
     ("base", KMeansBase(40.0), TypeError, "m of KMeansBase must be an integer, got 40.0."),  # type: ignore[arg-type]
-    ("base", KMeansBase(40, 0), ValueError, "n_iter of KMeansBase must be at least 1, got 0."),
+    ("base", KMeansBase(40, 0), ValueError, "max_iter of KMeansBase must be at least 1, got 0."),
     ("embedding", e.TSNE(0.5), ValueError, "perplexity of TSNE must be at least 1, got 0.5."),
 ]
 

@@ -31,7 +31,7 @@ def test_directions_are_the_principal_ones_rotated(n_bits: int) -> None:
 
 
 def test_the_loss_never_rises() -> None:
-    losses = [loss(ITQ(16, n_iter=n, random_state=0).fit(DIGITS)) for n in (0, 1, 2, 5, 15, 50)]
+    losses = [loss(ITQ(16, max_iter=n, random_state=0).fit(DIGITS)) for n in (0, 1, 2, 5, 15, 50)]
     assert (np.diff(losses) < 0).all()
     assert losses[-1] < losses[0] - 0.02
 
@@ -57,7 +57,7 @@ def test_a_sample_of_the_rows_suffices(monkeypatch: pytest.MonkeyPatch) -> None:
     ("params", "says"),
     [
         ({"n_bits": 65}, r"^n_bits of ITQ must be at most n_features=64, got 65\.$"),
-        ({"n_iter": -1}, r"^n_iter of ITQ must be at least 0, got -1\.$"),
+        ({"max_iter": -1}, r"^max_iter of ITQ must be at least 0, got -1\.$"),
     ],
 )
 def test_a_wrong_parameter_is_named(params: dict[str, int], says: str) -> None:
@@ -67,6 +67,6 @@ def test_a_wrong_parameter_is_named(params: dict[str, int], says: str) -> None:
 
 def test_progress_tells_the_stages_in_order() -> None:
     told: list[tuple[str, int, int]] = []
-    ITQ(8, n_iter=3, random_state=0).fit(DIGITS, progress=lambda *step: told.append(step))
+    ITQ(8, max_iter=3, random_state=0).fit(DIGITS, progress=lambda *step: told.append(step))
     turns = [("rotation", step, 3) for step in (1, 2, 3)]
     assert told == [("principal directions", 1, 1), *turns]

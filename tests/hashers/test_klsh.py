@@ -62,7 +62,7 @@ def test_reals_are_those_of_hyperplanes_in_the_kernel_s_space() -> None:
     K = kernels(digits()[:M])
     space = KernelPCA(kernel="precomputed").fit(K)
     points = space.transform(K)
-    ours = KLSH(24, n_anchors=M, subset=10, random_state=0).fit(digits()[:M])
+    ours = KLSH(24, n_anchors=M, n_subset=10, random_state=0).fit(digits()[:M])
     size = 10
     covariance = points.T @ points / M
     np.testing.assert_allclose(covariance, np.diag(covariance.diagonal()), atol=1e-6)
@@ -96,8 +96,8 @@ def test_normals_are_about_gaussian() -> None:
 
 def test_a_subset_of_more_than_half_the_anchors_is_half_of_them() -> None:
     # All anchors together would be no direction.
-    ours = KLSH(8, n_anchors=20, subset=20, random_state=0).fit(digits())
-    half = KLSH(8, n_anchors=20, subset=10, random_state=0).fit(digits())
+    ours = KLSH(8, n_anchors=20, n_subset=20, random_state=0).fit(digits())
+    half = KLSH(8, n_anchors=20, n_subset=10, random_state=0).fit(digits())
     np.testing.assert_array_equal(ours.coefficients_, half.coefficients_)
     assert np.abs(ours.coefficients_).max() > 0.1
 

@@ -158,7 +158,7 @@ def test_a_frame_is_the_closest_to_its_target() -> None:
 
 
 def test_codes_are_the_signs_of_the_carried_embedding() -> None:
-    ours = LLH(8, base=KMeansBase(60, n_iter=3), k=5, random_state=0).fit(X)
+    ours = LLH(8, base=KMeansBase(60, max_iter=3), n_neighbors=5, random_state=0).fit(X)
     reals = ours.embed(X[:20])
     base = ours.base_points_
     for row, real in zip(X[:20], reals, strict=True):
@@ -169,13 +169,13 @@ def test_codes_are_the_signs_of_the_carried_embedding() -> None:
 
 
 def test_it_is_better_than_spectral_hashing() -> None:
-    ours = LLH(16, base=KMeansBase(150, n_iter=5), random_state=0).fit(X)
+    ours = LLH(16, base=KMeansBase(150, max_iter=5), random_state=0).fit(X)
     spectral = metrics.map_scorer(SH(16).fit(X), X, y)
     assert metrics.map_scorer(ours, X, y) > spectral + 0.15
 
 
 def test_more_bits_than_base_points_are_refused() -> None:
-    base = KMeansBase(20, n_iter=2)
+    base = KMeansBase(20, max_iter=2)
     assert LLH(base=base, random_state=0).fit(X).n_bits_ == 19
     says = r"n_bits of LLH must be at most base points - 1 = 19, got 20\."
     with pytest.raises(ValueError, match=says):

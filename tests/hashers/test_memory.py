@@ -45,8 +45,8 @@ print(peak() - before, len(codes), len(np.unique(codes.words())))
 
 
 HASHERS = [
-    "IMH(32, base=KMeansBase(100, n_iter=5), embedding=TSNE(n_iter=100), random_state=0)",
-    "AGH(32, base=KMeansBase(100, n_iter=5), random_state=0)",
+    "IMH(32, base=KMeansBase(100, max_iter=5), embedding=TSNE(max_iter=100), random_state=0)",
+    "AGH(32, base=KMeansBase(100, max_iter=5), random_state=0)",
     "CCAITQ(32, random_state=0)",
     "ITQ(32, random_state=0)",
     "LDAHash(32, random_state=0)",

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
 from bitfold._types import ProgressCallback
-from bitfold.hashers.base.periodic import WaveHasher
+from bitfold.hashers.base.periodic import PeriodicHasher
 from bitfold.io.rows import Rows
 
 DIGITS = load_digits().data
 
 
-class Given(WaveHasher):
+class Given(PeriodicHasher):
     """Waves handed over, for what every periodic hasher shares."""
 
     def __init__(

@@ -48,7 +48,7 @@ print(json.dumps(result))
 def mnist() -> datasets.Dataset:
     try:
         return datasets.mnist()
-    except datasets.MissingData as error:
+    except datasets.MissingDataError as error:
         pytest.skip(f"needs real data: {error}")
 
 

@@ -36,7 +36,7 @@ BOUNDS = [
 def data(name: str) -> datasets.Dataset:
     try:
         return {"mnist": datasets.mnist, "cifar10": datasets.cifar10}[name]()
-    except datasets.MissingData as error:
+    except datasets.MissingDataError as error:
         pytest.skip(f"needs real data: {error}")
 
 
@@ -79,7 +79,7 @@ def test_the_defaults_find_the_nearest_on_sift_too() -> None:
     """By the ten nearest of a million-point set's tenth: no worse than the paper's graph."""
     try:
         of = datasets.sift_photos(n_queries=1000)
-    except datasets.MissingData as error:
+    except datasets.MissingDataError as error:
         pytest.skip(f"needs real data: {error}")
     X, Q = of.database[::10], of.queries
     truth = metrics.closest_neighbors(X, Q, k=10)

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.paper
 def test_they_are_where_the_literature_has_them(tmp_path: Path) -> None:
     try:
         data = datasets.mnist()
-    except datasets.MissingData as error:
+    except datasets.MissingDataError as error:
         pytest.skip(f"needs real data: {error}")
     means = run(Records(tmp_path / "records.jsonl"), lambda: data)
     for row in PUBLISHED:

@@ -28,7 +28,7 @@ def map_of(ids: NDArray[np.int64], data: datasets.Dataset) -> float:
 def test_rerank(load: Callable[[], datasets.Dataset], capsys: pytest.CaptureFixture[str]) -> None:
     try:
         data = load()
-    except datasets.MissingData as error:
+    except datasets.MissingDataError as error:
         pytest.skip(f"needs real data: {error}")
     X, Q = data.database.astype(np.float32), data.queries.astype(np.float32)
     truth = metrics.closest_neighbors(X, Q, k=10)
@@ -38,8 +38,8 @@ def test_rerank(load: Callable[[], datasets.Dataset], capsys: pytest.CaptureFixt
     asked = hasher.encode(Q)
     orders: dict[str, Reranker | None] = {
         "codes alone": None,
-        "Asymmetric": bf.Asymmetric(hasher.embed(Q), candidates=DEPTH),
-        "Rerank": bf.Rerank(X, Q, candidates=DEPTH),
+        "RerankByEmbedding": bf.RerankByEmbedding(hasher.embed(Q), candidates=DEPTH),
+        "RerankByVectors": bf.RerankByVectors(X, Q, candidates=DEPTH),
     }
     reached = {}
     for name, rerank in orders.items():
@@ -50,6 +50,6 @@ def test_rerank(load: Callable[[], datasets.Dataset], capsys: pytest.CaptureFixt
             scores = f"MAP@{DEPTH} {reached[name][0]:.2f}  recall@10 {reached[name][1]:.2f}"
             print(f"\n{load.__name__:8} {name:12} {scores}")
     # The originals find many more Euclidean neighbors; the query's reals some more.
-    assert reached["Rerank"][1] > 4 * reached["codes alone"][1]
-    assert reached["Asymmetric"][1] > reached["codes alone"][1]
-    assert reached["Asymmetric"][0] > reached["codes alone"][0] - 0.5
+    assert reached["RerankByVectors"][1] > 4 * reached["codes alone"][1]
+    assert reached["RerankByEmbedding"][1] > reached["codes alone"][1]
+    assert reached["RerankByEmbedding"][0] > reached["codes alone"][0] - 0.5

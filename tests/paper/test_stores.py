@@ -15,7 +15,14 @@ from tests.stores.postgres import running
 import bitfold as bf
 from bitfold import datasets, hashers, metrics
 from bitfold.search import Hits
-from bitfold.stores import Batch, FaissStore, LanceStore, Originals, PgvectorStore, Store
+from bitfold.stores import (
+    Batch,
+    FaissStore,
+    LanceStore,
+    PgvectorStore,
+    RerankByStoredVectors,
+    Store,
+)
 
 N_BITS, CANDIDATES = 128, 200
 
@@ -42,7 +49,7 @@ def tried(method: str, X: Any, Q: Any, truth: Any) -> Reached:
     codes, asked = hasher.encode(X), hasher.encode(Q)
     index = bf.HammingIndex(N_BITS)
     index.add(codes)
-    hits = index.search(asked, 10, rerank=bf.Rerank(X, Q, CANDIDATES))
+    hits = index.search(asked, 10, rerank=bf.RerankByVectors(X, Q, CANDIDATES))
     return Reached(recall(hits.ids, truth), hits, codes, asked)
 
 
@@ -76,7 +83,7 @@ def test_recall_is_the_same_in_every_store(
 ) -> None:
     try:
         data = datasets.cifar10()
-    except datasets.MissingData as error:
+    except datasets.MissingDataError as error:
         pytest.skip(f"needs real data: {error}")
     X, Q = data.database.astype(np.float32), data.queries.astype(np.float32)
     truth = metrics.closest_neighbors(X, Q, k=10)
@@ -93,7 +100,7 @@ def test_recall_is_the_same_in_every_store(
         for name, make in stores(X, tmp_path, url).items():
             with filled(make(), best.codes, X) as store:
                 start = time.perf_counter()
-                hits = store.search(best.asked, 10, rerank=Originals(Q, CANDIDATES))
+                hits = store.search(best.asked, 10, rerank=RerankByStoredVectors(Q, CANDIDATES))
                 taken = 1000 * (time.perf_counter() - start) / len(Q)
                 say(name, recall(hits.ids, truth), f"  {taken:.2f} ms a query")
                 assert np.array_equal(hits.ids, best.hits.ids)

@@ -126,7 +126,7 @@ def _merit(case: Case) -> float:
     merit = _ORDER.index(plain) if plain in _ORDER else 0.5
     merit += 0.5 * (case.method.endswith("-ITQ") and plain in _ORDER)
     options = dict(case.options)
-    bases = {"random": 0.0, "kmedians": 0.1, "kmeans": 0.2}
+    bases = {"random": 0.0, "kmedoids": 0.1, "kmeans": 0.2}
     return float(merit + bases.get(str(options.get("base")), 0.0) + options.get("m", 0) / 1e4)
 
 

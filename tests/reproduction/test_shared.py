@@ -9,7 +9,7 @@ from reproduction.retrieval import code
 from reproduction.shared import SharedBase, seconds_saved
 
 from bitfold import datasets
-from bitfold.base_set import KMeansBase, KMediansBase, RandomBase
+from bitfold.base_set import KMeansBase, KMedoidsBase, RandomBase
 from bitfold.hashers import IMH
 from reproduction import shared
 
@@ -22,7 +22,7 @@ def _nothing_chosen() -> None:
 
 
 @pytest.mark.parametrize(
-    ("way", "plain"), [("kmeans", KMeansBase), ("kmedians", KMediansBase), ("random", RandomBase)]
+    ("way", "plain"), [("kmeans", KMeansBase), ("kmedoids", KMedoidsBase), ("random", RandomBase)]
 )
 def test_codes_are_those_of_a_set_chosen_anew(way: str, plain: type[KMeansBase]) -> None:
     own = IMH(16, base=plain(50), random_state=0).fit(X)

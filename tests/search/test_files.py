@@ -27,8 +27,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from bitfold.errors import FormatError
 from bitfold.io import array_file
-from bitfold.io.model_file import FormatError
 from bitfold.search.disk import manifest
 from bitfold.search.disk.index_folder import Folder, verify
 from bitfold.search.disk.manifest import Entry, Manifest, Named

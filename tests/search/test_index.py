@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import bitfold as bf
 from bitfold.search import lookup
-from bitfold.search.index import Near
+from bitfold.search.index import RadiusHits
 from bitfold.search.rerank import Hits
 
 Bits = NDArray[np.uint8]
@@ -48,7 +48,7 @@ def pairs(hits: Hits) -> list[list[tuple[int, int]]]:
     ]
 
 
-def near_pairs(near: Near) -> list[list[tuple[int, int]]]:
+def near_pairs(near: RadiusHits) -> list[list[tuple[int, int]]]:
     return [
         [(int(near.distances[e]), int(near.ids[e])) for e in range(a, b)]
         for a, b in zip(near.offsets[:-1], near.offsets[1:], strict=True)

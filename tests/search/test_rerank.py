@@ -43,7 +43,9 @@ def test_all_candidates_give_the_exact_ranking(
     metric: str,
     exact: NDArray[Any],
 ) -> None:
-    hits = index.search(codes(Q), 10, rerank=bf.Rerank(X, Q, candidates=500, metric=metric))
+    hits = index.search(
+        codes(Q), 10, rerank=bf.RerankByVectors(X, Q, candidates=500, metric=metric)
+    )
     order = np.argsort(exact, axis=1)[:, :10]
     assert np.array_equal(hits.ids, order)
     np.testing.assert_allclose(hits.distances, np.take_along_axis(exact, order, 1), rtol=1e-4)
@@ -51,7 +53,7 @@ def test_all_candidates_give_the_exact_ranking(
 
 def test_candidates_are_the_nearest_codes(index: bf.HammingIndex) -> None:
     candidates = index.search(codes(Q), 30).ids
-    hits = index.search(codes(Q), 5, rerank=bf.Rerank(X, Q, candidates=30))
+    hits = index.search(codes(Q), 5, rerank=bf.RerankByVectors(X, Q, candidates=30))
     exact = cdist(Q, X)
     for i in range(len(Q)):
         best = sorted(candidates[i], key=lambda j: exact[i, j])[:5]
@@ -64,13 +66,13 @@ def test_memmap_and_own_ids(tmp_path: Path) -> None:
     ids = RNG.permutation(10_000)[: len(X)]
     index = bf.HammingIndex(24)
     index.add(codes(X), ids=ids)
-    hits = index.search(codes(Q), 3, rerank=bf.Rerank(vectors, Q, candidates=500, ids=ids))
+    hits = index.search(codes(Q), 3, rerank=bf.RerankByVectors(vectors, Q, candidates=500, ids=ids))
     assert np.array_equal(hits.ids, ids[np.argsort(cdist(Q, X), axis=1)[:, :3]])
 
 
 def test_asymmetric_is_the_weighted_hamming_distance(index: bf.HammingIndex) -> None:
     reals = Q @ DIRECTIONS
-    hits = index.search(codes(Q), 500, rerank=bf.Asymmetric(reals, candidates=500))
+    hits = index.search(codes(Q), 500, rerank=bf.RerankByEmbedding(reals, candidates=500))
     bits = codes(X).unpack()
     for i in range(len(Q)):
         weighted = np.array([np.abs(reals[i])[b != (reals[i] > 0)].sum() for b in bits])
@@ -82,7 +84,7 @@ def test_asymmetric_finds_more_neighbors_than_hamming(index: bf.HammingIndex) ->
     queries = X[:100] + 0.05 * RNG.standard_normal((100, 20)).astype(np.float32)
     truth = np.argsort(cdist(queries, X), axis=1)[:, :10]
     plain = index.search(codes(queries), 10)
-    rerank = bf.Asymmetric(queries @ DIRECTIONS, candidates=100)
+    rerank = bf.RerankByEmbedding(queries @ DIRECTIONS, candidates=100)
     finer = index.search(codes(queries), 10, rerank=rerank)
 
     def recall(ids: NDArray[Any]) -> float:
@@ -93,20 +95,41 @@ def test_asymmetric_finds_more_neighbors_than_hamming(index: bf.HammingIndex) ->
 
 def test_zero_vector_has_cosine_distance_one(index: bf.HammingIndex) -> None:
     nothing = np.zeros((1, 20), np.float32)
-    hits = index.search(codes(nothing), 3, rerank=bf.Rerank(X, nothing, metric="cosine"))
+    hits = index.search(codes(nothing), 3, rerank=bf.RerankByVectors(X, nothing, metric="cosine"))
     assert hits.distances.tolist() == [[1, 1, 1]]
 
 
 @pytest.mark.parametrize(
     ("rerank", "message"),
     [
-        (bf.Rerank(X, Q, metric="l1"), "metric of Rerank must be one of 'l2', 'ip', 'cosine'"),
-        (bf.Rerank(X, Q[:3]), r"queries of Rerank must be of shape \(7, 20\), got shape \(3, 20\)"),
-        (bf.Rerank(X[:100], Q), "vectors of Rerank must be complete: a row for id"),
-        (bf.Rerank(X, Q, ids=[1, 2]), "ids of Rerank must be one id for each of the 500 rows"),
-        (bf.Rerank(X, Q, candidates=0), "candidates of Rerank must be at least 1, got 0"),
-        (bf.Rerank(X, Q * np.nan), "queries of Rerank must be finite, got NaN in row 0"),
-        (bf.Asymmetric(Q), r"reals of Asymmetric must be of shape \(7, 24\), got shape \(7, 20\)"),
+        (
+            bf.RerankByVectors(X, Q, metric="l1"),
+            "metric of RerankByVectors must be one of 'l2', 'ip', 'cosine'",
+        ),
+        (
+            bf.RerankByVectors(X, Q[:3]),
+            r"queries of RerankByVectors must be of shape \(7, 20\), got shape \(3, 20\)",
+        ),
+        (
+            bf.RerankByVectors(X[:100], Q),
+            "vectors of RerankByVectors must be complete: a row for id",
+        ),
+        (
+            bf.RerankByVectors(X, Q, ids=[1, 2]),
+            "ids of RerankByVectors must be one id for each of the 500 rows",
+        ),
+        (
+            bf.RerankByVectors(X, Q, candidates=0),
+            "candidates of RerankByVectors must be at least 1, got 0",
+        ),
+        (
+            bf.RerankByVectors(X, Q * np.nan),
+            "queries of RerankByVectors must be finite, got NaN in row 0",
+        ),
+        (
+            bf.RerankByEmbedding(Q),
+            r"reals of RerankByEmbedding must be of shape \(7, 24\), got shape \(7, 20\)",
+        ),
     ],
 )
 def test_errors(index: bf.HammingIndex, rerank: Reranker, message: str) -> None:
@@ -119,4 +142,4 @@ def test_the_row_that_is_not_finite_is_named(index: bf.HammingIndex) -> None:
     vectors = X.copy()
     vectors[nearest] = np.nan
     with pytest.raises(ValueError, match=f"vectors of Rerank .* got NaN in row {nearest}."):
-        index.search(codes(Q), 3, rerank=bf.Rerank(vectors, Q, candidates=5))
+        index.search(codes(Q), 3, rerank=bf.RerankByVectors(vectors, Q, candidates=5))

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from tests.stores.postgres import running
 
 import bitfold as bf
-from bitfold.search import Hits, Near
+from bitfold.search import Hits, RadiusHits
 from bitfold.stores import FaissStore, LanceStore, PgvectorStore
 
 KINDS = ["index", "BFlat", "BIVF4", "BHNSW8", "BHash3x1", "lance", "postgres"]
@@ -35,7 +35,7 @@ class IndexAsStore:
     def search(self, codes: bf.Codes, k: int = 10, *, rerank: Any = None) -> Hits:
         return self.index.search(codes, k, rerank=rerank)
 
-    def within(self, codes: bf.Codes, radius: int = 2) -> Near:
+    def within(self, codes: bf.Codes, radius: int = 2) -> RadiusHits:
         return self.index.within(codes, radius)
 
     def delete(self, ids: ArrayLike) -> None:

@@ -11,8 +11,8 @@ import pytest
 from tests.stores.conftest import Make
 
 import bitfold as bf
-from bitfold.search import Hits, Near
-from bitfold.stores import LanceStore, Originals, PgvectorStore
+from bitfold.search import Hits, RadiusHits
+from bitfold.stores import LanceStore, PgvectorStore, RerankByStoredVectors
 
 RNG = np.random.default_rng(0)
 N = 200
@@ -80,7 +80,7 @@ def test_conditions_are_those_of_numpy(filled: Any) -> None:
         index = bf.HammingIndex(32)
         index.add(CODES[kept], ids=np.flatnonzero(kept))
         near = index.within(queries, 14)
-        found: Near = filled.within(queries, 14, where=where)
+        found: RadiusHits = filled.within(queries, 14, where=where)
         assert np.array_equal(found.offsets, near.offsets), where
         assert np.array_equal(found.ids, near.ids), where
         assert np.array_equal(found.distances, near.distances), where
@@ -100,7 +100,7 @@ def test_fewer_rows_than_asked_for_give_fewer_columns(filled: Any) -> None:
     assert np.array_equal(found.ids, quick.ids)
     nothing = filled.search(CODES[:3], 10, where=[("id", "=", 5000)])
     assert nothing.ids.shape == (3, 0)
-    finer = bf.Asymmetric(np.ones((3, 32)), candidates=50)
+    finer = bf.RerankByEmbedding(np.ones((3, 32)), candidates=50)
     none: Hits = filled.search(CODES[:3], 10, rerank=finer, where=[("id", "=", 5000)])
     assert none.ids.shape == (3, 0)
 
@@ -120,7 +120,7 @@ def test_conditions_the_index_and_the_originals_in_one_call(kind: str, make: Mak
         found = store.search(
             CODES[:9],
             5,
-            rerank=Originals(Q, candidates=N),
+            rerank=RerankByStoredVectors(Q, candidates=N),
             where=[("label", "=", 2)],
             exact=exactly,
         )

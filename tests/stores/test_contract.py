@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from tests.stores.conftest import KINDS, STORES, Make
 
 import bitfold as bf
-from bitfold.search import Hits, Near
-from bitfold.stores import Originals
+from bitfold.search import Hits, RadiusHits
+from bitfold.stores import RerankByStoredVectors
 
 Bits = NDArray[np.uint8]
 Ids = NDArray[np.int64]
@@ -44,7 +44,7 @@ def pairs(hits: Hits) -> list[list[tuple[int, int]]]:
     ]
 
 
-def near_pairs(near: Near) -> list[list[tuple[int, int]]]:
+def near_pairs(near: RadiusHits) -> list[list[tuple[int, int]]]:
     return [
         [(int(near.distances[e]), int(near.ids[e])) for e in range(a, b)]
         for a, b in zip(near.offsets[:-1], near.offsets[1:], strict=True)
@@ -288,18 +288,23 @@ class TestTwoStages:
         store, index = self.filled(kind, make)
         asked = self.codes(self.Q)
         for candidates in (5, 50, 10_000):
-            expected = index.search(asked, 8, rerank=bf.Rerank(self.X, self.Q, candidates, metric))
-            found = store.search(asked, 8, rerank=Originals(self.Q, candidates, metric))
+            expected = index.search(
+                asked, 8, rerank=bf.RerankByVectors(self.X, self.Q, candidates, metric)
+            )
+            found = store.search(asked, 8, rerank=RerankByStoredVectors(self.Q, candidates, metric))
             assert same(found, expected)
-        assert store.search(asked[:0], 8, rerank=Originals(self.Q[:0])).ids.shape == (0, 8)
+        assert store.search(asked[:0], 8, rerank=RerankByStoredVectors(self.Q[:0])).ids.shape == (
+            0,
+            8,
+        )
 
     @every_store
     def test_the_rerankers_of_the_index(self, kind: str, make: Make) -> None:
         store, index = self.filled(kind, make)
         asked = self.codes(self.Q)
         for rerank in (
-            bf.Rerank(self.X, self.Q, candidates=60),
-            bf.Asymmetric(self.Q @ self.directions, candidates=60),
+            bf.RerankByVectors(self.X, self.Q, candidates=60),
+            bf.RerankByEmbedding(self.Q @ self.directions, candidates=60),
         ):
             expected = index.search(asked, 9, rerank=rerank)
             assert same(store.search(asked, 9, rerank=rerank), expected)
@@ -309,15 +314,15 @@ class TestTwoStages:
         store, _ = self.filled(kind, make)
         asked = self.codes(self.Q)
         with pytest.raises(ValueError, match="queries of Originals must be one for each of the 7"):
-            store.search(asked, 5, rerank=Originals(self.Q[:3]))
+            store.search(asked, 5, rerank=RerankByStoredVectors(self.Q[:3]))
         with pytest.raises(ValueError, match="metric of Rerank must be one of 'l2', 'ip'"):
-            store.search(asked, 5, rerank=Originals(self.Q, metric="l1"))
+            store.search(asked, 5, rerank=RerankByStoredVectors(self.Q, metric="l1"))
         with pytest.raises(ValueError, match="candidates of Originals must be at least 1, got 0"):
-            store.search(asked, 5, rerank=Originals(self.Q, candidates=0))
+            store.search(asked, 5, rerank=RerankByStoredVectors(self.Q, candidates=0))
         plain = make(kind, 30)
         plain.add(asked)
         with pytest.raises(ValueError, match="must be given to create"):
-            plain.search(asked, 5, rerank=Originals(self.Q))
+            plain.search(asked, 5, rerank=RerankByStoredVectors(self.Q))
 
 
 @every_store

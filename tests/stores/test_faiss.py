@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import bitfold as bf
-from bitfold.io.model_file import FormatError
-from bitfold.stores import Batch, FaissStore, MissingStore, Originals
-from bitfold.stores.faiss.files import demand_sound
+from bitfold.errors import FormatError, MissingStoreError
+from bitfold.stores import Batch, FaissStore, RerankByStoredVectors
+from bitfold.stores.faiss.files import check_sound
 
 RNG = np.random.default_rng(0)
 N_BITS = 61
@@ -138,7 +138,7 @@ def test_refusals(tmp_path: Path) -> None:
         FaissStore.create(N_BITS).within(CODES[:1], 1, where=[("label", "=", 1)])
     with pytest.raises(ValueError, match="a batch of FaissStore must be codes and ids"):
         FaissStore.create(N_BITS).add(CODES, vectors=np.zeros((400, 3)))
-    with pytest.raises(MissingStore, match=r"nothing\.faiss does not exist\."):
+    with pytest.raises(MissingStoreError, match=r"nothing\.faiss does not exist\."):
         FaissStore.open(tmp_path / "nothing.faiss")
 
 
@@ -146,7 +146,7 @@ def test_originals_must_have_a_row_for_every_id() -> None:
     store = FaissStore.create(N_BITS, vectors=np.zeros((3, 2)))
     store.add(CODES[:5])
     with pytest.raises(ValueError, match="must be complete: a row for id 3, got 3 rows without"):
-        store.search(CODES[:1], 5, rerank=Originals(np.zeros((1, 2))))
+        store.search(CODES[:1], 5, rerank=RerankByStoredVectors(np.zeros((1, 2))))
 
 
 def test_a_load_that_fails_leaves_nothing() -> None:
@@ -183,7 +183,7 @@ def test_links_out_of_the_graph_are_seen(tmp_path: Path) -> None:
     links[np.flatnonzero(links >= 0)[7]] = 1 << 30
     faiss.copy_array_to_vector(links, store.engine.hnsw.neighbors)
     with pytest.raises(RuntimeError, match="parts that do not fit"):
-        demand_sound(store.index)
+        check_sound(store.index)
     store.save(tmp_path / "x.faiss")
     with pytest.raises(FormatError, match="got another or a damaged one"):
         FaissStore.open(tmp_path / "x.faiss")

@@ -15,7 +15,8 @@ import pyarrow as pa
 import pytest
 
 import bitfold as bf
-from bitfold.stores import Batch, LanceStore, MissingStore, Originals, StoreError
+from bitfold.errors import MissingStoreError, StoreError
+from bitfold.stores import Batch, LanceStore, RerankByStoredVectors
 from bitfold.stores.lance.table import Table
 
 CODES = bf.Codes(np.random.default_rng(0).integers(0, 256, (300, 8), np.uint8), 64)
@@ -103,7 +104,7 @@ def test_a_killed_load_leaves_what_was_there(tmp_path: Path, store: LanceStore, 
     again.add(CODES[:1])
     assert again.search(CODES[:1], 2).ids.tolist() == [[0, 300]]
     if how == "new":
-        with pytest.raises(MissingStore):
+        with pytest.raises(MissingStoreError):
             LanceStore.open(tmp_path / "db", "new")
         made = LanceStore.create(tmp_path / "db", "new", 64)
         assert made.count() == 0
@@ -165,9 +166,9 @@ def test_a_table_made_by_another_program(tmp_path: Path) -> None:
 
 
 def test_what_is_not_there(tmp_path: Path, store: LanceStore) -> None:
-    with pytest.raises(MissingStore, match=r"no does not exist\."):
+    with pytest.raises(MissingStoreError, match=r"no does not exist\."):
         LanceStore.open(tmp_path / "no", "t")
-    with pytest.raises(MissingStore, match=r"table 'u' in .*db does not exist\."):
+    with pytest.raises(MissingStoreError, match=r"table 'u' in .*db does not exist\."):
         LanceStore.open(tmp_path / "db", "u")
     with pytest.raises(FileExistsError, match=r"table 't' in .*db exists already; open it, or"):
         LanceStore.create(tmp_path / "db", "t", 64)
@@ -247,5 +248,5 @@ def test_originals_come_back_as_they_were(tmp_path: Path) -> None:
     store = LanceStore.create(tmp_path, "t", 64, n_features=7)
     store.add(CODES, vectors=X)
     assert np.array_equal(store.vectors([5, 3, 5]), X[[5, 3, 5]].astype(np.float32))
-    found = store.search(CODES[:1], 3, rerank=Originals(X[:1], candidates=300))
+    found = store.search(CODES[:1], 3, rerank=RerankByStoredVectors(X[:1], candidates=300))
     assert found.ids[0, 0] == 0

@@ -15,7 +15,8 @@ from psycopg import sql
 from psycopg.rows import dict_row
 
 import bitfold as bf
-from bitfold.stores import Batch, MissingStore, PgvectorStore, StoreError
+from bitfold.errors import MissingStoreError, StoreError
+from bitfold.stores import Batch, PgvectorStore
 
 CODES = bf.Codes(np.random.default_rng(0).integers(0, 256, (300, 8), np.uint8), 64)
 
@@ -210,7 +211,7 @@ def test_schemas(server: str, connection: psycopg.Connection) -> None:
     connection.execute("CREATE SCHEMA IF NOT EXISTS own")
     with PgvectorStore.create(server, "own.t", 64) as store:
         store.add(CODES[:2])
-    with pytest.raises(MissingStore):
+    with pytest.raises(MissingStoreError):
         PgvectorStore.open(server, "t")
     with pytest.raises(StoreError, match=r"cannot be used: schema \"nowhere\" does not exist\.$"):
         PgvectorStore.create(server, "nowhere.t", 64)
@@ -258,7 +259,7 @@ def test_a_table_that_people_have_already(server: str, connection: psycopg.Conne
 def test_what_is_and_is_not_there(server: str, store: PgvectorStore) -> None:
     with pytest.raises(FileExistsError, match=r"table 't' in database .* exists already; open it"):
         PgvectorStore.create(server, "t", 64)
-    with pytest.raises(MissingStore, match=r"table 'u' in database .* does not exist\."):
+    with pytest.raises(MissingStoreError, match=r"table 'u' in database .* does not exist\."):
         PgvectorStore.open(server, "u")
     assert store.count() == 300
     with PgvectorStore.create(server, "t", 8, replace=True) as new:

@@ -14,7 +14,7 @@ import pytest
 
 import bitfold as bf
 from bitfold.cli import main
-from bitfold.stores import FaissStore, LanceStore, Originals, PgvectorStore
+from bitfold.stores import FaissStore, LanceStore, PgvectorStore, RerankByStoredVectors
 
 RNG = np.random.default_rng(0)
 CODES = bf.Codes.from_bits(RNG.integers(0, 2, (500, 61), np.uint8))
@@ -94,10 +94,10 @@ def test_originals_go_along(run: Run, index: Path, tmp_path: Path, server: str) 
     for place in (str(tmp_path / "db"), server):
         done = run("push", index, place, "--table", "t", "--vectors", tmp_path / "x.npy")
         assert done.returncode == 0, done.stderr
-    hits = bf.HammingIndex.open(index).search(CODES[:5], 9, rerank=bf.Rerank(X, X[:5], 50))
+    hits = bf.HammingIndex.open(index).search(CODES[:5], 9, rerank=bf.RerankByVectors(X, X[:5], 50))
     with PgvectorStore.open(server, "t") as there, LanceStore.open(tmp_path / "db", "t") as here:
         for store in (there, here):
-            found = store.search(CODES[:5], 9, rerank=Originals(X[:5], 50))
+            found = store.search(CODES[:5], 9, rerank=RerankByStoredVectors(X[:5], 50))
             assert np.array_equal(found.ids, hits.ids)
             assert np.array_equal(found.distances, hits.distances)
         there._table.place.connection.execute("DROP TABLE t")

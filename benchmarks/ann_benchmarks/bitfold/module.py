@@ -44,7 +44,7 @@ class Bitfold(BaseANN):
 
     def _nearest(self, X, n):
         queries = self._prepared(X)
-        finer = bf.Rerank(self._vectors, queries, self._candidates, _METRICS[self._metric])
+        finer = bf.RerankByVectors(self._vectors, queries, self._candidates, _METRICS[self._metric])
         return self._index.search(self._hasher.encode(queries), n, rerank=finer).ids
 
     def _prepared(self, X):

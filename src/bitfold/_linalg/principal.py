@@ -32,7 +32,9 @@ def n_bits_within_features(n_bits: int | None, rows: Rows) -> int:
     d = rows.n_features
     if n_bits is None:
         return min(DEFAULT_BITS, d)
-    return _validation.integer(n_bits, "n_bits", rows.owner, low=1, high=d, why=f"n_features={d}")
+    return _validation.check_integer(
+        n_bits, "n_bits", rows.owner, low=1, high=d, why=f"n_features={d}"
+    )
 
 
 def covariance(rows: Rows, among: Int64Array | None = None) -> Float64Array:

@@ -9,7 +9,7 @@ from bitfold.base_set.size import Size, automatic_size, sample_size
 from bitfold.base_set.strategies import (
     BaseStrategy,
     KMeansBase,
-    KMediansBase,
+    KMedoidsBase,
     LabeledBase,
     RandomBase,
     distinct_rows,
@@ -20,7 +20,7 @@ from bitfold.base_set.strategies import (
 __all__ = [
     "BaseStrategy",
     "KMeansBase",
-    "KMediansBase",
+    "KMedoidsBase",
     "LabeledBase",
     "RandomBase",
     "Size",

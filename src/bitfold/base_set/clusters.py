@@ -25,7 +25,7 @@ def projects(n_features: int, m: int) -> bool:
 def kmeans(
     points: Float32Array,
     m: int,
-    n_iter: int,
+    max_iter: int,
     rng: np.random.Generator,
     on_step: StepCallback | None = None,
 ) -> Float32Array:
@@ -37,10 +37,10 @@ def kmeans(
     """
     framed = _framed(points)
     if not projects(points.shape[1], m):
-        centers = _centers(framed.points, m, n_iter, rng, on_step)
+        centers = _centers(framed.points, m, max_iter, rng, on_step)
     else:
         seen = framed.points @ _principal(framed.points)
-        found = _centers(seen, m, n_iter, rng, on_step)
+        found = _centers(seen, m, max_iter, rng, on_step)
         _, nearest = faiss.knn(seen, found, 1)
         centers = _means(framed.points, nearest[:, 0], m)
     return (framed.center + np.float64(framed.scale) * centers).astype(np.float32)
@@ -49,17 +49,17 @@ def kmeans(
 def _centers(
     points: Float32Array,
     m: int,
-    n_iter: int,
+    max_iter: int,
     rng: np.random.Generator,
     on_step: StepCallback | None,
 ) -> Float32Array:
     seed = int(rng.integers(2**31))
     centers: Float32Array | None = None
-    for step in range(n_iter):
+    for step in range(max_iter):
         centers = _lloyd(points, m, seed, centers)
         if on_step:
-            on_step(step + 1, n_iter)
-    assert centers is not None  # n_iter is at least 1
+            on_step(step + 1, max_iter)
+    assert centers is not None  # max_iter is at least 1
     return _fill_empty(points, centers)
 
 
@@ -147,15 +147,15 @@ def first_distinct(points: Float32Array, order: Int64Array, count: int) -> Int64
 def kmedoids(
     points: Float32Array,
     m: int,
-    n_iter: int,
+    max_iter: int,
     rng: np.random.Generator,
     on_step: StepCallback | None = None,
 ) -> Float32Array:
     """Alternate assignment and medoids from a K-means start (Park and Jun, 2009)."""
     near = _framed(points).points
-    centers = kmeans(near, m, n_iter, rng, on_step)
+    centers = kmeans(near, m, max_iter, rng, on_step)
     medoids = np.empty(0, np.int64)
-    for _ in range(n_iter):
+    for _ in range(max_iter):
         _, nearest = faiss.knn(near, centers, 1)
         # Of each cluster one member: centers that share their nearest sample stay apart.
         moved = _medoids(near, nearest[:, 0], rng)

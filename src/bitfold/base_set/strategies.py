@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from bitfold import _validation
-from bitfold._types import AnyArray, BoolArray, Float32Array, Int64Array, StepCallback
+from bitfold._types import AnyArray, BoolArray, Float32Array, Int64Array, Seed, StepCallback
 from bitfold.base_set.clusters import first_distinct, kmeans, kmedoids
 from bitfold.base_set.size import Size, automatic_size, sample_size
 from bitfold.io.rows import Rows
@@ -28,26 +28,33 @@ class BaseStrategy(BaseEstimator, ABC):
 
     Parameters
     ----------
-    m
+    n_base_points
         Number of base points; "auto" has as many as the data and the time allow, see
         :func:`automatic_size`. Data with no more than m distinct rows become their own base set:
         the exact form of Eq. (4).
     """
 
-    def __init__(self, m: int | str = "auto") -> None:
-        self.m = m
+    def __init__(self, n_base_points: int | str = "auto") -> None:
+        self.n_base_points = n_base_points
 
     def size(self, n: int, n_features: int) -> Size:
         """Return how many base points there will be for so many rows, and why."""
-        if self.m == "auto":
+        if self.n_base_points == "auto":
             return automatic_size(n, n_features)
-        if isinstance(self.m, str):
-            _validation.refuse("m", type(self).__name__, 'an integer or "auto"', repr(self.m))
-        m = _validation.integer(self.m, "m", type(self).__name__, low=1)
+        if isinstance(self.n_base_points, str):
+            _validation.raise_invalid(
+                "n_base_points",
+                type(self).__name__,
+                'an integer or "auto"',
+                repr(self.n_base_points),
+            )
+        m = _validation.check_integer(
+            self.n_base_points, "n_base_points", type(self).__name__, low=1
+        )
         return Size(m, "as asked for")
 
     def choose(
-        self, X: Rows | Any, *, rng: _validation.Seed = None, on_step: StepCallback | None = None
+        self, X: Rows | Any, *, rng: Seed = None, on_step: StepCallback | None = None
     ) -> Float32Array:
         """Choose m base points, one a row.
 
@@ -62,7 +69,7 @@ class BaseStrategy(BaseEstimator, ABC):
         """
         rows = self._as_rows(X)
         m = self.size(len(rows), rows.n_features).m
-        rng = _validation.generator(rng)
+        rng = _validation.make_generator(rng)
         sample = rows.sample(sample_size(len(rows), rows.n_features, m), rng)
         return self._from_sample(sample, m, rng, on_step)
 
@@ -71,7 +78,7 @@ class BaseStrategy(BaseEstimator, ABC):
         X: Rows | Any,
         y: Any,
         *,
-        rng: _validation.Seed = None,
+        rng: Seed = None,
         on_step: StepCallback | None = None,
     ) -> LabeledBase:
         """Share the m base points out over the classes and choose each class's (Alg. 2, line 1).
@@ -88,14 +95,16 @@ class BaseStrategy(BaseEstimator, ABC):
             Called with (done, total) as the work goes on.
         """
         rows = self._as_rows(X)
-        rng = _validation.generator(rng)
-        y = _validation.labels(y, len(rows), type(self).__name__)
+        rng = _validation.make_generator(rng)
+        y = _validation.check_labels(y, len(rows), type(self).__name__)
         labeled = is_labeled(y)
         classes, sizes = np.unique(y[labeled], return_counts=True)
         if not len(classes):
-            _validation.refuse("y", type(self).__name__, "labels of at least 1 class", "only -1")
+            _validation.raise_invalid(
+                "y", type(self).__name__, "labels of at least 1 class", "only -1"
+            )
         m = self.size(len(rows), rows.n_features).m
-        m = _validation.integer(m, "m", type(self).__name__, low=2 * len(classes))
+        m = _validation.check_integer(m, "n_base_points", type(self).__name__, low=2 * len(classes))
         parts, names = [], []
         for step, (label, share) in enumerate(zip(classes, share_out(m, sizes), strict=True)):
             members = np.flatnonzero(labeled & (y == label))
@@ -112,7 +121,7 @@ class BaseStrategy(BaseEstimator, ABC):
         if isinstance(X, Rows):
             return X
         owner = type(self).__name__
-        matrix = _validation.matrix(X, owner)
+        matrix = _validation.check_matrix(X, owner)
         return Rows(matrix, np.zeros(matrix.shape[1], np.float32), owner)
 
     def _from_sample(
@@ -121,7 +130,7 @@ class BaseStrategy(BaseEstimator, ABC):
         distinct = distinct_rows(sample, at_most=m)
         if distinct is None:
             return self._choose(sample, m, rng, on_step)
-        if len(distinct) < m and self.m != "auto":
+        if len(distinct) < m and self.n_base_points != "auto":
             warnings.warn(
                 f"{m} base points were asked for, but there are only {len(distinct)} distinct "
                 f"rows; all of them form the base set.",
@@ -156,9 +165,9 @@ class KMeansBase(BaseStrategy):
 
     Parameters
     ----------
-    m
+    n_base_points
         Number of base points, or "auto".
-    n_iter
+    max_iter
         Lloyd iterations.
 
     Examples
@@ -167,18 +176,18 @@ class KMeansBase(BaseStrategy):
     [0.5, 10.5]
     """
 
-    def __init__(self, m: int | str = "auto", n_iter: int = 20) -> None:
-        super().__init__(m)
-        self.n_iter = n_iter
+    def __init__(self, n_base_points: int | str = "auto", max_iter: int = 20) -> None:
+        super().__init__(n_base_points)
+        self.max_iter = max_iter
 
     def _choose(
         self, sample: Float32Array, m: int, rng: np.random.Generator, on_step: StepCallback | None
     ) -> Float32Array:
-        n_iter = _validation.integer(self.n_iter, "n_iter", type(self).__name__, low=1)
-        return kmeans(sample, m, n_iter, rng, on_step)
+        max_iter = _validation.check_integer(self.max_iter, "max_iter", type(self).__name__, low=1)
+        return kmeans(sample, m, max_iter, rng, on_step)
 
 
-class KMediansBase(BaseStrategy):
+class KMedoidsBase(BaseStrategy):
     """Medoids: the training sample of each cluster with the least total distance to the others.
 
     Starts from K-means and alternates assignment and choice of medoids; its points are real
@@ -186,21 +195,21 @@ class KMediansBase(BaseStrategy):
 
     Parameters
     ----------
-    m
+    n_base_points
         Number of base points, or "auto".
-    n_iter
+    max_iter
         Iterations, of K-means and then, at most, of the medoids.
     """
 
-    def __init__(self, m: int | str = "auto", n_iter: int = 20) -> None:
-        super().__init__(m)
-        self.n_iter = n_iter
+    def __init__(self, n_base_points: int | str = "auto", max_iter: int = 20) -> None:
+        super().__init__(n_base_points)
+        self.max_iter = max_iter
 
     def _choose(
         self, sample: Float32Array, m: int, rng: np.random.Generator, on_step: StepCallback | None
     ) -> Float32Array:
-        n_iter = _validation.integer(self.n_iter, "n_iter", type(self).__name__, low=1)
-        return kmedoids(sample, m, n_iter, rng, on_step)
+        max_iter = _validation.check_integer(self.max_iter, "max_iter", type(self).__name__, low=1)
+        return kmedoids(sample, m, max_iter, rng, on_step)
 
 
 def share_out(m: int, sizes: Int64Array) -> list[int]:

@@ -15,7 +15,7 @@ class _Enough(Exception):
     """Raised to leave a file unwritten."""
 
 
-def demand_writable(path: Path) -> None:
+def check_writable(path: Path) -> None:
     """Find out before the work whether its result can be written, by beginning to."""
     if str(path) == "-":
         raise ValueError("- cannot be written: a result goes to a file, not to a pipe.")
@@ -29,7 +29,7 @@ def demand_writable(path: Path) -> None:
         raise OSError(f"{path} cannot be written: {error.strerror}.") from error
 
 
-def demand_apart(out: Path, *inputs: Path | None) -> None:
+def check_apart(out: Path, *inputs: Path | None) -> None:
     """Raise if the result would replace what it is made of, by whatever name."""
     for asked in inputs:
         if asked is None or str(asked) == "-" or not out.exists():

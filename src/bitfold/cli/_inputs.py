@@ -41,7 +41,7 @@ class Place(NamedTuple):
         return place
 
 
-def demand_there(*asked: Path | None) -> None:
+def check_exists(*asked: Path | None) -> None:
     """Say at once what is missing, before anything heavy is imported."""
     for path in asked:
         if path is not None and str(path) != "-" and not Place.of(path).path.exists():
@@ -79,7 +79,7 @@ def read_labels(asked: Path) -> AnyArray:
     return datasets.read_labels(*Place.of_file(asked))
 
 
-def demand_codes(found: Any, asked: Path) -> None:
+def check_codes(found: Any, asked: Path) -> None:
     """Raise unless rows are of bytes, as packed codes are."""
     if str(found.dtype) != "uint8":
         made = "codes, the bytes that bitfold encode writes"

@@ -31,7 +31,7 @@ class Wanted(NamedTuple):
         for name in params:
             _demand(name.split("__")[0], sorted(accepted), f"a setting of {kind.__name__}")
         hasher: Hasher = kind(**_with_strategies(params))
-        _demand_use_of_labels(hasher, labeled)
+        _check_use_of_labels(hasher, labeled)
         return hasher
 
 
@@ -57,7 +57,7 @@ def _setting(text: str) -> tuple[str, Any]:
 
 
 def _with_strategies(params: dict[str, Any]) -> dict[str, Any]:
-    """Turn ``base__m=1000`` into the strategy object that has it."""
+    """Turn ``base__n_base_points=1000`` into the strategy object that has it."""
     from bitfold.hashers.strategies import BASES, EMBEDDINGS
 
     plain = {name: value for name, value in params.items() if "__" not in name}
@@ -75,7 +75,9 @@ def _with_strategies(params: dict[str, Any]) -> dict[str, Any]:
             _demand(name, sorted(inspect.signature(kinds[chosen]).parameters), f"{part}__")
         if part == "base" and "m" not in inner:
             # Its default differs from hasher to hasher.
-            raise typer.BadParameter("base__m must be set beside other settings of the base set.")
+            raise typer.BadParameter(
+                "base__n_base_points must be set beside other settings of the base set."
+            )
         plain[part] = kinds[chosen](**inner)
     return plain
 
@@ -85,7 +87,7 @@ def _demand(value: object, choices: list[str], what: str) -> None:
         raise typer.BadParameter(f"{what} must be one of {', '.join(choices)}, got {value!r}.")
 
 
-def _demand_use_of_labels(hasher: Hasher, labeled: bool) -> None:
+def _check_use_of_labels(hasher: Hasher, labeled: bool) -> None:
     from sklearn.utils import get_tags
 
     if labeled and not get_tags(hasher).target_tags.required:

@@ -36,7 +36,7 @@ def shown(place: str, table: str | None) -> str:
     return place if table is None else f"table {table} in {place}"
 
 
-def demand_table(place: str, table: str | None) -> str | None:
+def check_table(place: str, table: str | None) -> str | None:
     """Raise unless there is a table where the engine has tables."""
     if engine_of(place) == "faiss":
         if table is not None:
@@ -70,7 +70,7 @@ def opened(place: str, table: str | None, n_bits: int | None) -> Store:
     return store
 
 
-def demand_new(path: Path, replace: bool) -> None:
+def check_new(path: Path, replace: bool) -> None:
     """Raise if something is there that may not be replaced."""
     if path.exists() and not replace:
         raise FileExistsError(f"{path} exists already; give --replace to replace it.")

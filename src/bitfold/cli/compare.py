@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from bitfold.cli._inputs import FORMATS, Place, demand_there, open_vectors, stamp
+from bitfold.cli._inputs import FORMATS, Place, check_exists, open_vectors, stamp
 
 if TYPE_CHECKING:
     from reproduction.records import Case, Record
@@ -99,7 +99,7 @@ def _asked(data: str, labels: Path | None, queries: int | None, rows: int) -> As
     if data == "-" or not Place.of(path).path.exists():
         known = ", ".join(DATA)
         raise typer.BadParameter(f"the data set must be one of {known}, or a file, got {data!r}.")
-    demand_there(labels)
+    check_exists(labels)
     aside = queries or min(1000, max(1, open_vectors(path).shape[0] // 10))
     stamps = " ".join(stamp(file) for file in (path, labels) if file is not None)
     case = Case(data, "", 0, 0, aside, rows, labels=str(labels or ""), stamp=stamps)

@@ -23,9 +23,9 @@ def demo(
 
     Example: bitfold demo --bits 32 --out demo.html
     """
-    from bitfold.cli._files import demand_writable, write
+    from bitfold.cli._files import check_writable, write
 
-    demand_writable(out)
+    check_writable(out)
     done = _compare(bits, seed)
     write(out, _page(done, f"bitfold demo --bits {bits} --seed {seed}"))
     if as_json:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bitfold.cli._inputs import FORMATS, demand_there
+from bitfold.cli._inputs import FORMATS, check_exists
 
 
 def encode(
@@ -28,11 +28,11 @@ def encode(
 
     Example: bitfold encode model.bitfold vectors.npy --out codes.npy
     """
-    from bitfold.cli._files import demand_apart, demand_writable
+    from bitfold.cli._files import check_apart, check_writable
 
-    demand_there(model, vectors)
-    demand_apart(out, model, vectors)
-    demand_writable(out)
+    check_exists(model, vectors)
+    check_apart(out, model, vectors)
+    check_writable(out)
     about = _encode(model, vectors, out, restart)
     if as_json:
         typer.echo(json.dumps(about))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from bitfold._types import AnyArray, Int64Array
-from bitfold.cli._inputs import FORMATS, demand_there
+from bitfold.cli._inputs import FORMATS, check_exists
 
 if TYPE_CHECKING:
     from bitfold.cli._terminal import Bars
@@ -56,7 +56,7 @@ def evaluate(
         raise typer.BadParameter("query labels must come with labels of the rows, got none.")
     if queries is not None and hold_out is not None:
         raise typer.BadParameter("hold-out must be left out where there are queries.")
-    demand_there(model, vectors, labels, queries, query_labels)
+    check_exists(model, vectors, labels, queries, query_labels)
     split = Split(vectors, labels, queries, query_labels, hold_out, seed)
     about = _evaluate(model, split, radius, cutoff)
     if as_json:
@@ -129,7 +129,7 @@ def _coded(hasher: Hasher, split: Split, shown: Bars) -> Coded:
 
     X = read_vectors(split.vectors) if split.labels is None else open_again(split.vectors)
     if split.queries is None:
-        _demand_rest(len(X), split.hold_out)
+        _check_rest(len(X), split.hold_out)
     # Before the vectors are encoded, which may take long.
     y = None if split.labels is None else _labels(split.labels, len(X))
     codes = _encoded(hasher, X, "vectors", shown)
@@ -153,7 +153,7 @@ def _coded(hasher: Hasher, split: Split, shown: Bars) -> Coded:
     return Coded(database, queries, Relevance.neighbors(near), answers)
 
 
-def _demand_rest(n_rows: int, hold_out: int | None) -> None:
+def _check_rest(n_rows: int, hold_out: int | None) -> None:
     """Raise unless there are rows to search in beside those that are held out."""
     if n_rows < 2:
         raise ValueError("vectors must be two rows or more, to hold some of them out, got one.")

@@ -58,7 +58,7 @@ def explore(
     if len(indexes) > 2 or len(model) != len(indexes):
         came = f"{len(indexes)} and {len(model)}"
         raise typer.BadParameter(f"indexes must be one or two, each with a model, got {came}.")
-    _demand_extra()
+    _check_extra()
     from bitfold.explorer.address import Place
 
     place = Place.bind(host, port)
@@ -69,7 +69,7 @@ def explore(
     serve(collection, place, tuple(allow_host or ()), lambda: _announce(place, opened, as_json))
 
 
-def _demand_extra() -> None:
+def _check_extra() -> None:
     try:
         import fastapi  # noqa: F401
         import PIL  # noqa: F401

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bitfold.cli._inputs import FORMATS, demand_there
+from bitfold.cli._inputs import FORMATS, check_exists
 from bitfold.cli._methods import Wanted
 
 if TYPE_CHECKING:
@@ -40,13 +40,13 @@ def fit(
 
     The vectors may be larger than memory: a sample and a few blocks are held.
 
-    Example: bitfold fit vectors.npy --bits 64 --out model.bitfold --set base__m=1000
+    Example: bitfold fit vectors.npy --bits 64 --out model.bitfold --set base__n_base_points=1000
     """
-    from bitfold.cli._files import demand_apart, demand_writable
+    from bitfold.cli._files import check_apart, check_writable
 
-    demand_there(vectors, labels)
-    demand_apart(out, vectors, labels)
-    demand_writable(out)
+    check_exists(vectors, labels)
+    check_apart(out, vectors, labels)
+    check_writable(out)
     about = _fit(vectors, labels, out, Wanted(method, bits, settings or [], seed))
     if as_json:
         typer.echo(json.dumps(about))

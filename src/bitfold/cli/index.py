@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bitfold.cli._inputs import demand_there
+from bitfold.cli._inputs import check_exists
 
 if TYPE_CHECKING:
     from bitfold.codes import Codes
@@ -32,7 +32,7 @@ def index(
     """
     from bitfold.cli._terminal import bars
 
-    demand_there(codes, ids)
+    check_exists(codes, ids)
     with bars() as shown, shown.spinner("indexing"):
         from bitfold.cli._inputs import read_labels
         from bitfold.search import HammingIndex
@@ -51,11 +51,11 @@ def index(
 
 def read_codes(path: Path, bits: int | None = None) -> Codes:
     """Map a file of packed codes."""
-    from bitfold.cli._inputs import demand_codes, read_vectors
+    from bitfold.cli._inputs import check_codes, read_vectors
     from bitfold.codes import Codes
 
     packed = read_vectors(path)
-    demand_codes(packed, path)
+    check_codes(packed, path)
     most = 8 * packed.shape[1]
     if bits is not None and not most - 8 < bits <= most:
         demand = f"{most - 7} to {most} for codes of {packed.shape[1]} bytes, as {path} holds"

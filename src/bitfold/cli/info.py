@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bitfold.cli._inputs import demand_there
+from bitfold.cli._inputs import check_exists
 
 
 def info(
@@ -20,7 +20,7 @@ def info(
 
     Example: bitfold info model.bitfold
     """
-    demand_there(path)
+    check_exists(path)
     about = _of_index(path) if path.is_dir() else _of_model(path)
     if as_json:
         typer.echo(json.dumps(about))

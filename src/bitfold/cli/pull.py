@@ -30,18 +30,18 @@ def pull(
 
     Example: bitfold pull postgresql://me@localhost/shop my.index --table codes
     """
-    from bitfold.cli._places import demand_new, demand_table, opened
+    from bitfold.cli._places import check_new, check_table, opened
     from bitfold.cli._terminal import bars
-    from bitfold.stores import index_of
+    from bitfold.stores import to_index
 
-    demand_table(source, table)
-    demand_new(index, replace)
+    check_table(source, table)
+    check_new(index, replace)
     with (
         opened(source, table, bits) as store,
         bars() as shown,
         shown.bar(f"pull {index}") as report,
     ):
-        pulled = index_of(store, report)
+        pulled = to_index(store, report)
     pulled.save(index)
     if as_json:
         told = {"index": str(index), "codes": len(pulled), "bits": pulled.n_bits, "table": table}

@@ -38,13 +38,13 @@ def push(
 
     Example: bitfold push my.index postgresql://me@localhost/shop --table codes
     """
-    from bitfold.cli._inputs import demand_there, read_vectors
-    from bitfold.cli._places import demand_table, shown
+    from bitfold.cli._inputs import check_exists, read_vectors
+    from bitfold.cli._places import check_table, shown
     from bitfold.cli._terminal import bars
     from bitfold.search import HammingIndex
 
-    demand_table(target, table)
-    demand_there(index, vectors)
+    check_table(target, table)
+    check_exists(index, vectors)
     source = HammingIndex.open(index)
     originals = None if vectors is None else read_vectors(vectors)
     with bars() as shown_bars, shown_bars.bar(f"push {index}") as report:
@@ -67,7 +67,7 @@ def _copy(
 ) -> None:
     """Make the store and fill it, as one change where it can be one."""
     from bitfold.cli._places import engine_of
-    from bitfold.stores import LanceStore, PgvectorStore, batches_of
+    from bitfold.stores import LanceStore, PgvectorStore, iter_batches
 
     engine = engine_of(target)
     if engine == "faiss":
@@ -80,7 +80,7 @@ def _copy(
         table,
         source.n_bits,
         n_features=width,
-        batches=batches_of(source, originals),
+        batches=iter_batches(source, originals),
         replace=replace,
         progress=progress,
     )
@@ -95,16 +95,16 @@ def _write_faiss(
     replace: bool,
     progress: ProgressCallback,
 ) -> None:
-    from bitfold.cli._files import demand_writable, writing
-    from bitfold.cli._places import demand_new
-    from bitfold.stores import FaissStore, batches_of
+    from bitfold.cli._files import check_writable, writing
+    from bitfold.cli._places import check_new
+    from bitfold.stores import FaissStore, iter_batches
 
     if originals is not None:
         raise typer.BadParameter("--vectors must be left out: a faiss file holds codes and ids.")
-    demand_new(path, replace)
-    demand_writable(path)
+    check_new(path, replace)
+    check_writable(path)
     store = FaissStore.create(source.n_bits, factory)
-    store.load(batches_of(source), progress)
+    store.load(iter_batches(source), progress)
     with writing(path):
         store.save(path)
 

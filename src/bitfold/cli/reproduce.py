@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bitfold.errors import MissingDataError
+
 if TYPE_CHECKING:
     from reproduction.artifacts import Artifact, Protocol
     from reproduction.records import Case, Record, Records
@@ -56,7 +58,7 @@ def reproduce(
             _show(listed)
         return
     chosen = _chosen(names)
-    _demand_extra()
+    _check_extra()
     problems = _run(chosen, protocol, out)
     path = _report(out, protocol, chosen, _command(names, protocol))
     if as_json:
@@ -77,7 +79,7 @@ def _chosen(names: list[str]) -> list[Artifact]:
     return [a for a in ARTIFACTS.values() if "all" in names or a.name in names]
 
 
-def _demand_extra() -> None:
+def _check_extra() -> None:
     """Say at once what drawing needs, not after hours of runs."""
     try:
         import matplotlib  # noqa: F401
@@ -170,7 +172,6 @@ def _run(chosen: list[Artifact], protocol: Protocol, out: Path) -> list[str]:
     from reproduction.estimates import from_records
 
     from bitfold.cli._runs import run_cases
-    from bitfold.datasets import MissingData
 
     cases = list(dict.fromkeys(case for a in chosen for case in _cases(a, protocol)))
     # One data set after the other: each is loaded once.
@@ -180,7 +181,7 @@ def _run(chosen: list[Artifact], protocol: Protocol, out: Path) -> list[str]:
         try:
             run_cases(cases, records, load, from_records(records))
             break
-        except MissingData as error:
+        except MissingDataError as error:
             lacking = next(case.data for case in cases if case not in records)
             cases = [case for case in cases if case.data != lacking]
             if not cases:

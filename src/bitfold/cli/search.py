@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from bitfold._types import AnyArray
-from bitfold.cli._inputs import FORMATS, demand_there
+from bitfold.cli._inputs import FORMATS, check_exists
 
 if TYPE_CHECKING:
     from bitfold.codes import Codes
@@ -60,7 +60,7 @@ def search(
         raise typer.BadParameter(f"--radius finds all within it, so {beside} must be left out.")
     if metric not in ("l2", "ip", "cosine"):
         raise typer.BadParameter(f"metric must be one of l2, ip, cosine, got {metric!r}.")
-    demand_there(index, model, queries, rerank)
+    check_exists(index, model, queries, rerank)
     answers = _answers(index, model, queries, Plan(k or _USUAL, radius, rerank, candidates, metric))
     for number, answer in enumerate(answers):
         if not (number or as_json):
@@ -120,14 +120,14 @@ def _coded(
     index: HammingIndex, model: Path | None, queries: Path
 ) -> Iterator[tuple[Codes, AnyArray]]:
     """Yield codes of queries, with what they are of."""
-    from bitfold.cli._inputs import demand_codes, open_vectors, rows_of
+    from bitfold.cli._inputs import check_codes, open_vectors, rows_of
     from bitfold.codes import Codes
     from bitfold.hashers import load
     from bitfold.io.sources import opened
 
     source = opened(open_vectors(queries))
     if model is None:
-        demand_codes(source, queries)
+        check_codes(source, queries)
         width = -(-index.n_bits // 8)
         if source.shape[1] != width:
             demand = f"codes of {width} bytes, as the index does"
@@ -158,7 +158,7 @@ def _found(
     plan: Plan,
     originals: AnyArray | None,
 ) -> Iterator[Answer]:
-    from bitfold.search import Rerank
+    from bitfold.search import RerankByVectors
 
     if plan.radius is not None:
         near = index.within(codes, plan.radius)
@@ -167,6 +167,6 @@ def _found(
         return
     finer = None
     if originals is not None:
-        finer = Rerank(originals, vectors, plan.candidates, plan.metric)
+        finer = RerankByVectors(originals, vectors, plan.candidates, plan.metric)
     hits = index.search(codes, plan.k, rerank=finer)
     yield from map(Answer, hits.ids, hits.distances)

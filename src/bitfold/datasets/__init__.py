@@ -15,13 +15,13 @@ from bitfold.datasets.images import Pictures, pictures
 from bitfold.datasets.manifold import manifold
 from bitfold.datasets.mnist import mnist
 from bitfold.datasets.texmex import gist1m, sift1m
-from bitfold.io.formats.errors import DamagedData, MissingData
+from bitfold.errors import FormatError, MissingDataError
 from bitfold.io.vectors import open_vectors, read_labels, read_vectors
 
 __all__ = [
-    "DamagedData",
     "Dataset",
-    "MissingData",
+    "FormatError",
+    "MissingDataError",
     "Pictures",
     "ann_benchmarks",
     "cifar10",

@@ -66,12 +66,16 @@ class Dataset:
         for name in ("queries", "train"):
             shape = getattr(self, name).shape
             if shape[1:] != (width,):
-                _validation.refuse(name, "Dataset", f"rows of {width} features", f"shape {shape}")
-        _demand_length(self.labels, "labels", self.database)
-        _demand_length(self.query_labels, "query_labels", self.queries)
-        _demand_length(self.neighbors, "neighbors", self.queries)
+                _validation.raise_invalid(
+                    name, "Dataset", f"rows of {width} features", f"shape {shape}"
+                )
+        _check_length(self.labels, "labels", self.database)
+        _check_length(self.query_labels, "query_labels", self.queries)
+        _check_length(self.neighbors, "neighbors", self.queries)
         if (self.labels is None) != (self.query_labels is None):
-            _validation.refuse("labels", "Dataset", "given for both sides or neither", "one side")
+            _validation.raise_invalid(
+                "labels", "Dataset", "given for both sides or neither", "one side"
+            )
 
     def __repr__(self) -> str:
         rows, width = self.database.shape
@@ -114,16 +118,16 @@ class Dataset:
             )
 
 
-def _demand_length(side: Any, name: str, rows: AnyArray) -> None:
+def _check_length(side: Any, name: str, rows: AnyArray) -> None:
     if side is not None and len(side) != len(rows):
-        _validation.refuse(name, "Dataset", f"one for each of {len(rows)} rows", len(side))
+        _validation.raise_invalid(name, "Dataset", f"one for each of {len(rows)} rows", len(side))
 
 
 def drawn(n_rows: int, n_queries: int, seed: int, owner: str) -> tuple[Any, Any]:
     """Draw the queries at random; return the numbers of the database's rows, and theirs."""
     why = f"{n_rows - 1}, one less than there are rows"
-    _validation.integer(n_queries, "n_queries", owner, low=1, high=n_rows - 1, why=why)
-    _validation.integer(seed, "seed", owner, low=0)
+    _validation.check_integer(n_queries, "n_queries", owner, low=1, high=n_rows - 1, why=why)
+    _validation.check_integer(seed, "seed", owner, low=0)
     order = np.random.default_rng(seed).permutation(n_rows)
     return order[n_queries:], order[:n_queries]
 

@@ -12,11 +12,12 @@ import numpy as np
 from bitfold._types import AnyArray, ProgressCallback, UInt8Array
 from bitfold.datasets import _tar
 from bitfold.datasets._opcodes import read_plain
+from bitfold.errors import FormatError
 from bitfold.io import cache, model_file
 from bitfold.io.data_files import downloaded, existing
 from bitfold.io.download import Remote
-from bitfold.io.formats.errors import DamagedData, read_as
-from bitfold.io.model_file import FormatError, Stored
+from bitfold.io.formats.errors import read_as
+from bitfold.io.model_file import Stored
 
 SIDE, N_CLASSES = 32, 10
 _PIXELS = 3 * SIDE**2
@@ -71,7 +72,7 @@ def read_album(path: Path) -> tuple[UInt8Array, UInt8Array]:
     batches = [read(contents[name + ending], path / (name + ending)) for name in _BATCHES]
     planes, labels = (np.concatenate(parts) for parts in zip(*batches, strict=True))
     if labels.max() >= N_CLASSES:
-        raise DamagedData(f"{path} must have labels below {N_CLASSES}, got {labels.max()}.")
+        raise FormatError(f"{path} must have labels below {N_CLASSES}, got {labels.max()}.")
     pictures = planes.reshape(-1, 3, SIDE, SIDE).transpose(0, 2, 3, 1)
     return np.ascontiguousarray(pictures), labels
 
@@ -82,7 +83,7 @@ def _files(path: Path) -> list[Path]:
     paths = [path / f"{name}{_NAMES[path.name]}" for name in _BATCHES]
     for batch in paths:
         if not batch.is_file():
-            raise DamagedData(f"{path} must have {batch.name} in it, got a folder without.")
+            raise FormatError(f"{path} must have {batch.name} in it, got a folder without.")
     return paths
 
 
@@ -97,7 +98,7 @@ def _read_binary(content: bytes, path: Path) -> tuple[UInt8Array, UInt8Array]:
     """Rows of a label and the planes of red, green and blue."""
     row = 1 + _PIXELS
     if not content or len(content) % row:
-        raise DamagedData(f"{path} must be rows of {row} bytes, got {len(content)} bytes.")
+        raise FormatError(f"{path} must be rows of {row} bytes, got {len(content)} bytes.")
     rows = np.frombuffer(content, np.uint8).reshape(-1, row)
     return rows[:, 1:], rows[:, 0]
 
@@ -107,11 +108,11 @@ def _read_python(content: bytes, path: Path) -> tuple[UInt8Array, UInt8Array]:
     fields = batch if isinstance(batch, dict) else {}
     planes, labels = fields.get("data"), fields.get("labels")
     if not isinstance(planes, np.ndarray) or planes.ndim != 2 or planes.shape[1] != _PIXELS:
-        raise DamagedData(f"{path} must have pictures of {_PIXELS} bytes as data, got others.")
+        raise FormatError(f"{path} must have pictures of {_PIXELS} bytes as data, got others.")
     if not isinstance(labels, list) or not all(type(x) is int and 0 <= x < 256 for x in labels):
-        raise DamagedData(f"{path} must have a list of labels, got something else.")
+        raise FormatError(f"{path} must have a list of labels, got something else.")
     if len(labels) != len(planes) or not labels:
-        raise DamagedData(f"{path} must have a label a picture, got {len(labels)}.")
+        raise FormatError(f"{path} must have a label a picture, got {len(labels)}.")
     return planes, np.array(labels, np.uint8)
 
 

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from bitfold.io.formats.errors import DamagedData, read_as
+from bitfold.errors import FormatError
+from bitfold.io.formats.errors import read_as
 from bitfold.io.model_file import replace_atomically
 
 
@@ -30,7 +31,7 @@ def visit(path: Path, names: list[str], use: Callable[[str, IO[bytes]], None]) -
                 left.remove(name)
             if not left:
                 return
-    raise DamagedData(f"{path} must have {min(left)} in it, got an archive without.")
+    raise FormatError(f"{path} must have {min(left)} in it, got an archive without.")
 
 
 def unpack(path: Path, names: list[str], folder: Path) -> None:

@@ -11,10 +11,11 @@ from bitfold import _validation
 from bitfold._types import AnyArray, Float32Array, ProgressCallback
 from bitfold.datasets._base import Dataset
 from bitfold.datasets.texmex import first_queries
+from bitfold.errors import FormatError
 from bitfold.io import cache
 from bitfold.io.data_files import located
 from bitfold.io.download import Remote
-from bitfold.io.formats.errors import DamagedData, read_as
+from bitfold.io.formats.errors import read_as
 from bitfold.io.formats.hdf5 import import_h5py, mapped
 from bitfold.io.progress import shown
 
@@ -62,7 +63,7 @@ def ann_benchmarks(
     """
     if not re.fullmatch(r"\w[\w.-]*", name, re.ASCII):
         demand = "a name such as 'glove-100-angular'"
-        _validation.refuse("name", "ann_benchmarks", demand, repr(name))
+        _validation.raise_invalid("name", "ann_benchmarks", demand, repr(name))
     import_h5py()
     remote = Remote(f"{_PLACE}{name}.hdf5", _SHA256.get(name))
     path = located("ann-benchmarks", remote, download=download, progress=progress)
@@ -85,23 +86,23 @@ def _read(path: Path) -> tuple[AnyArray, AnyArray, AnyArray, str]:
         kind = str(file.attrs.get("type", "dense"))
         if distance not in _DISTANCES or kind != "dense":
             demand = f"vectors compared by {', '.join(_DISTANCES)} distance"
-            raise DamagedData(f"{path} must hold {demand}, got {kind} {distance} ones.")
+            raise FormatError(f"{path} must hold {demand}, got {kind} {distance} ones.")
         base, queries, neighbors = (
             mapped(path, file[key]) for key in ("train", "test", "neighbors")
         )
-    _demand_shapes(path, base, queries, neighbors)
+    _check_shapes(path, base, queries, neighbors)
     if distance == "hamming" and base.dtype.itemsize * queries.dtype.itemsize != 1:
-        raise DamagedData(f"{path} must hold bits, a byte each, got {base.dtype}.")
+        raise FormatError(f"{path} must hold bits, a byte each, got {base.dtype}.")
     return base, queries, neighbors, distance
 
 
-def _demand_shapes(path: Path, base: AnyArray, queries: AnyArray, neighbors: AnyArray) -> None:
+def _check_shapes(path: Path, base: AnyArray, queries: AnyArray, neighbors: AnyArray) -> None:
     shapes = [array.shape for array in (base, queries, neighbors)]
     fit = all(len(shape) == 2 and 0 not in shape for shape in shapes)
     fit = fit and shapes[0][1] == shapes[1][1] and shapes[1][0] == shapes[2][0]
     if not fit or neighbors.dtype.kind not in "iu" or int(neighbors.max()) >= len(base):
         listed = ", ".join(map(str, shapes))
-        raise DamagedData(
+        raise FormatError(
             f"{path} must hold vectors, queries and their neighbors, got shapes {listed} "
             f"that do not fit, or ids beyond them."
         )

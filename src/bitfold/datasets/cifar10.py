@@ -55,7 +55,7 @@ def cifar10(
     progress
         Called with (stage, done, total) as the work goes on; None shows a bar on a terminal.
     """
-    _validation.one_of(features, "features", "cifar10", ("gist512", "gist960", "pixels"))
+    _validation.check_choice(features, "features", "cifar10", ("gist512", "gist960", "pixels"))
     found = album(download=download, progress=progress)
     if features == "pixels":
         X: AnyArray = found.pictures.reshape(len(found.pictures), -1)
@@ -122,13 +122,13 @@ class Views(NamedTuple):
 
 def drawn_views(n_pictures: int, n_rows: int, n_queries: int, seed: int) -> Views:
     """Draw the queries, whole pictures; then views of the other pictures, in random order."""
-    _validation.integer(n_queries, "n_queries", "cifar10_patches", low=1, high=n_pictures - 1)
+    _validation.check_integer(n_queries, "n_queries", "cifar10_patches", low=1, high=n_pictures - 1)
     left = n_pictures - n_queries
     most = f"{_N_VIEWS} views of each of {left} pictures"
-    _validation.integer(
+    _validation.check_integer(
         n_rows, "n_rows", "cifar10_patches", low=left, high=left * _N_VIEWS, why=most
     )
-    _validation.integer(seed, "seed", "cifar10_patches", low=0)
+    _validation.check_integer(seed, "seed", "cifar10_patches", low=0)
     rng = np.random.default_rng(seed)
     order = rng.permutation(n_pictures)
     patches = rng.choice(left * (_N_VIEWS - 1), n_rows - left, replace=False)

@@ -39,7 +39,7 @@ def pictures(name: str, n_queries: int | None = None, seed: int = 0) -> Pictures
     >>> pictures("digits").queries.shape
     (300, 8, 8)
     """
-    _validation.one_of(name, "name", "pictures", tuple(_ALBUMS))
+    _validation.check_choice(name, "name", "pictures", tuple(_ALBUMS))
     load, by_default = _ALBUMS[name]
     images = load()
     database, queries = drawn(len(images), n_queries or by_default, seed, "pictures")

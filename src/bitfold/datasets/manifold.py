@@ -70,11 +70,11 @@ def manifold(
     Dataset(manifold: 900 x 32, 100 queries)
     """
     for value, name, low in [(n, "n", 2), (n_features, "n_features", 1), (n_dims, "n_dims", 1)]:
-        _validation.integer(value, name, "manifold", low=low)
-    _validation.integer(n_classes, "n_classes", "manifold", low=1, high=n, why=f"n={n}")
-    _validation.integer(seed, "seed", "manifold", low=0)
+        _validation.check_integer(value, name, "manifold", low=low)
+    _validation.check_integer(n_classes, "n_classes", "manifold", low=1, high=n, why=f"n={n}")
+    _validation.check_integer(seed, "seed", "manifold", low=0)
     if not isinstance(noise, numbers.Real) or not 0 <= noise < np.inf:
-        _validation.refuse("noise", "manifold", "a finite number of at least 0", noise)
+        _validation.raise_invalid("noise", "manifold", "a finite number of at least 0", noise)
     for_sheets, for_points, for_noise = np.random.default_rng(seed).spawn(3)
     labels = np.arange(n) % n_classes
     places = for_points.random((n, n_dims))

@@ -11,9 +11,10 @@ import numpy as np
 
 from bitfold._types import ProgressCallback, UInt8Array
 from bitfold.datasets._base import Dataset, split
+from bitfold.errors import FormatError
 from bitfold.io.data_files import located
 from bitfold.io.download import Remote
-from bitfold.io.formats.errors import DamagedData, read_as
+from bitfold.io.formats.errors import read_as
 
 _PLACE = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 _SHA256 = {
@@ -72,5 +73,5 @@ def read_idx(path: Path) -> UInt8Array:
     # As integers of Python, whose product cannot overflow to a size that happens to fit.
     shape = tuple(np.frombuffer(content[4:start], ">u4").tolist()) if len(content) >= start else ()
     if not n_dims or len(shape) != n_dims or len(content) != start + math.prod(shape):
-        raise DamagedData(f"{path} must be an idx file of bytes, got something else.")
+        raise FormatError(f"{path} must be an idx file of bytes, got something else.")
     return np.frombuffer(content, np.uint8, offset=start).reshape(shape)

@@ -82,7 +82,7 @@ def first_queries(queries: AnyArray, n_queries: int | None, owner: str) -> slice
     """Return the slice of so many queries, all for None."""
     if n_queries is None:
         return slice(len(queries))
-    return slice(_validation.integer(n_queries, "n_queries", owner, low=1, high=len(queries)))
+    return slice(_validation.check_integer(n_queries, "n_queries", owner, low=1, high=len(queries)))
 
 
 def _unpacked(

@@ -123,7 +123,7 @@ def naming_rows(matrix: AnyArray, owner: str, first_row: int, name: str = "X") -
     try:
         yield
     except ValueError:
-        _validation.finite(matrix, owner, name=name, first_row=first_row)
+        _validation.check_finite(matrix, owner, name=name, first_row=first_row)
         raise
 
 
@@ -222,7 +222,7 @@ def _map(
 
 
 def _measured_sum(values: Float32Array, start: int, owner: str) -> Float64Array:
-    _validation.measurable(values, owner, first_row=start)
+    _validation.check_distances_fit(values, owner, first_row=start)
     total: Float64Array = values.sum(axis=0, dtype=np.float64)
     return total
 

@@ -30,7 +30,7 @@ def vectors(X: Any, owner: str, *, min_rows: int = 1) -> da.Array:
     if not isinstance(X, da.Array):
         demand = "a Dask array or a column of a Dask DataFrame"
         raise TypeError(f"X of {owner} must be {demand}, got {type(X).__module__}.{_name(X)}.")
-    _demand_matrix(X, owner, min_rows)
+    _check_matrix(X, owner, min_rows)
     return X.rechunk({1: -1})
 
 
@@ -61,16 +61,18 @@ def _is_series(X: Any) -> bool:
     return _name(X) == "Series" and type(X).__module__.startswith("dask")
 
 
-def _demand_matrix(X: da.Array, owner: str, min_rows: int) -> None:
+def _check_matrix(X: da.Array, owner: str, min_rows: int) -> None:
     if X.dtype.kind == "O":
         raise TypeError(f"X of {owner} must hold numbers, got dtype object.")
     if not isinstance(X._meta, np.ndarray):
         raise TypeError(f"X of {owner} must have blocks of numpy arrays, got {_name(X._meta)}.")
     if X.ndim == 2 and np.isnan(X.shape[1]):
-        _validation.refuse("X", owner, "of a known number of features", "an unknown one")
+        _validation.raise_invalid("X", owner, "of a known number of features", "an unknown one")
     shape = tuple(min_rows if np.isnan(side) else side for side in X.shape)
     # A view of nothing in the array's shape: the one check sees all it looks at.
-    _validation.matrix(np.broadcast_to(np.empty((), X.dtype), shape), owner, min_rows=min_rows)
+    _validation.check_matrix(
+        np.broadcast_to(np.empty((), X.dtype), shape), owner, min_rows=min_rows
+    )
 
 
 def _stacked(column: Any, owner: str) -> da.Array:

@@ -115,7 +115,7 @@ def collect(codes: da.Array, n_bits: int, *, progress: ProgressCallback | None =
     progress
         Called with ("encode", done, total) as blocks arrive.
     """
-    _demand_codes(codes, n_bits, "collect")
+    _check_codes(codes, n_bits, "collect")
     codes = known(codes)
     out = np.empty(codes.shape, np.uint8)
     edges = starts(codes)
@@ -155,10 +155,10 @@ def search(
     """
     if not isinstance(queries, Codes):
         raise TypeError(f"queries must be bitfold.Codes, got {type(queries).__name__}.")
-    _demand_codes(codes, queries.n_bits, "search")
+    _check_codes(codes, queries.n_bits, "search")
     codes = known(codes)
     n = codes.shape[0]
-    _validation.integer(k, "k", "search", low=1, high=n, why=f"the {n} codes")
+    _validation.check_integer(k, "k", "search", low=1, high=n, why=f"the {n} codes")
     asked, edges = sent(queries, "queries"), starts(codes)
     found = reduce(
         [
@@ -178,13 +178,13 @@ def _owner(hasher: Any) -> str:
     return type(hasher).__name__
 
 
-def _demand_codes(codes: Any, n_bits: int, owner: str) -> None:
+def _check_codes(codes: Any, n_bits: int, owner: str) -> None:
     if not isinstance(codes, da.Array):
         raise TypeError(f"codes of {owner} must be a Dask array, got {type(codes).__name__}.")
-    width = -(-_validation.integer(n_bits, "n_bits", owner, low=1) // 8)
+    width = -(-_validation.check_integer(n_bits, "n_bits", owner, low=1) // 8)
     if codes.dtype != np.uint8 or codes.ndim != 2 or codes.shape[1] != width:
         came = f"{codes.dtype} of shape {codes.shape}"
-        _validation.refuse("codes", owner, f"uint8 of shape (n, {width})", came)
+        _validation.raise_invalid("codes", owner, f"uint8 of shape (n, {width})", came)
 
 
 def _packed(block: Any, hasher: Hasher, block_info: Any = None) -> UInt8Array:

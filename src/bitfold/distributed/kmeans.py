@@ -21,7 +21,7 @@ from sklearn.cluster import kmeans_plusplus
 
 from bitfold import _validation
 from bitfold._kernels.clusters import add_rows
-from bitfold._types import Float32Array, Float64Array, Int32Array, StepCallback
+from bitfold._types import Float32Array, Float64Array, Int32Array, Seed, StepCallback
 from bitfold.base_set import KMeansBase
 from bitfold.distributed._graph import call, reduce, sent
 from bitfold.distributed._passes import (
@@ -81,7 +81,7 @@ class DaskKMeansBase(KMeansBase):
 
     Seeds are drawn in rounds as in k-means||: rows in proportion to their squared distance from
     those drawn before; k-means++ then reduces them, weighted by the rows nearest to each. A random
-    part of the rows is enough for that, and for the first Lloyd iterations; ``n_iter`` follow on
+    part of the rows is enough for that, and for the first Lloyd iterations; ``max_iter`` follow on
     all of them, each one map-reduce. :class:`bitfold.KMeansBase`, which also works on Dask data,
     fetches a sample of 256 rows a point instead and gives what it gives in memory.
 
@@ -91,9 +91,9 @@ class DaskKMeansBase(KMeansBase):
 
     Parameters
     ----------
-    m
+    n_base_points
         Number of base points.
-    n_iter
+    max_iter
         Lloyd iterations on all rows.
     sample
         Rows to learn from, at random, kept on the workers meanwhile; None is all rows, read once
@@ -104,12 +104,14 @@ class DaskKMeansBase(KMeansBase):
     Bahmani et al., *Scalable k-means++*, VLDB 2012.
     """
 
-    def __init__(self, m: int = 400, n_iter: int = 20, sample: int | None = None) -> None:
-        super().__init__(m, n_iter)
+    def __init__(
+        self, n_base_points: int = 400, max_iter: int = 20, sample: int | None = None
+    ) -> None:
+        super().__init__(n_base_points, max_iter)
         self.sample = sample
 
     def choose(
-        self, X: Rows | Any, *, rng: _validation.Seed = None, on_step: StepCallback | None = None
+        self, X: Rows | Any, *, rng: Seed = None, on_step: StepCallback | None = None
     ) -> Float32Array:
         """Choose m base points, one a row.
 
@@ -123,17 +125,17 @@ class DaskKMeansBase(KMeansBase):
             Called with (done, total) as the work goes on.
         """
         owner = type(self).__name__
-        m = _validation.integer(self.m, "m", owner, low=1)
-        n_iter = _validation.integer(self.n_iter, "n_iter", owner, low=1)
+        m = _validation.check_integer(self.m, "m", owner, low=1)
+        max_iter = _validation.check_integer(self.max_iter, "max_iter", owner, low=1)
         if self.sample is not None:
-            _validation.integer(self.sample, "sample", owner, low=_FEW * m)
+            _validation.check_integer(self.sample, "sample", owner, low=_FEW * m)
         if not isinstance(X, DaskRows) or len(X) <= _FEW * m:
             return super().choose(X, rng=rng, on_step=on_step)
-        rng = _validation.generator(rng)
+        rng = _validation.make_generator(rng)
         cluster = _Cluster(_parts(X), sent(X.frame, "frame"), X.n_features)
         if self.sample is not None:
             cluster = cluster.sampled(self.sample, rng)
-        return cluster.kmeans(m, n_iter, rng, on_step or _silent)
+        return cluster.kmeans(m, max_iter, rng, on_step or _silent)
 
 
 def _parts(rows: DaskRows) -> list[Part]:
@@ -172,11 +174,11 @@ class _Cluster:
         return _Cluster(drawn, self.frame, self.n_features)
 
     def kmeans(
-        self, m: int, n_iter: int, rng: np.random.Generator, on_step: StepCallback
+        self, m: int, max_iter: int, rng: np.random.Generator, on_step: StepCallback
     ) -> Float32Array:
         """Return m centers, or the distinct rows if there are no more."""
         before = _ROUNDS + 1
-        total = before + _EARLY_STEPS + n_iter + 1
+        total = before + _EARLY_STEPS + max_iter + 1
         few = self.sampled(_EARLY * m, rng)
         for rows in (few, self) if few is not self else (self,):
             seeds = rows.seeds(m, rng, lambda done: on_step(min(done, before), total))
@@ -186,7 +188,7 @@ class _Cluster:
             _warn_of_few(len(seeds.points), m)
             return seeds.points
         centers = reduced(seeds, m, rng)
-        for step in range(_EARLY_STEPS + n_iter):
+        for step in range(_EARLY_STEPS + max_iter):
             rows = few if step < _EARLY_STEPS else self
             centers = moved(centers, rows.sums(centers))
             on_step(before + step + 1, total)

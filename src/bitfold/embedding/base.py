@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from bitfold import _validation
-from bitfold._types import AnyArray, Float32Array, FloatingArray, Int32Array, StepCallback
+from bitfold._types import AnyArray, Float32Array, FloatingArray, Int32Array, Seed, StepCallback
 
 
 class Neighbors(NamedTuple):
@@ -67,7 +67,7 @@ class Embedding(BaseEstimator, ABC):
         base: Any,
         n_components: int,
         *,
-        rng: _validation.Seed = None,
+        rng: Seed = None,
         data: DataGraph | None = None,
         on_step: StepCallback | None = None,
     ) -> Float32Array:
@@ -91,13 +91,13 @@ class Embedding(BaseEstimator, ABC):
         One row per base point, centered on the origin, as Eq. (9) assumes.
         """
         owner = type(self).__name__
-        points = _validation.matrix(base, owner, name="base", min_rows=2)
-        _validation.finite(points, owner, name="base")
+        points = _validation.check_matrix(base, owner, name="base", min_rows=2)
+        _validation.check_finite(points, owner, name="base")
         points = np.ascontiguousarray(points, np.float32)
         limit = self.limit(*points.shape)
         high, why = limit or (None, "")
-        _validation.integer(n_components, "n_bits", owner, low=1, high=high, why=why)
-        Y = self._embed(points, n_components, Given(_validation.generator(rng), data, on_step))
+        _validation.check_integer(n_components, "n_bits", owner, low=1, high=high, why=why)
+        Y = self._embed(points, n_components, Given(_validation.make_generator(rng), data, on_step))
         Y = np.asarray(Y, np.float64)
         return np.ascontiguousarray(Y - Y.mean(axis=0), np.float32)
 

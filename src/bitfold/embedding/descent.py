@@ -73,11 +73,11 @@ class Objective:
 class Schedule:
     """How the descent goes.
 
-    ``n_iter`` is the most iterations; it stops earlier when 50 of them gained less than the share
+    ``max_iter`` is the most iterations; it stops earlier when 50 of them gained less than the share
     ``tolerance`` of the cost. The default ``learning_rate`` is the number of points.
     """
 
-    n_iter: int = 500
+    max_iter: int = 500
     learning_rate: float | None = None
     tolerance: float = 1e-4
     on_step: StepCallback | None = None
@@ -85,20 +85,20 @@ class Schedule:
 
 def in_two(schedule: Schedule, share: float) -> tuple[Schedule, Schedule]:
     """Part a schedule: all but the last ``share`` of its iterations, and those."""
-    last = int(share * schedule.n_iter)
-    first = schedule.n_iter - last
+    last = int(share * schedule.max_iter)
+    first = schedule.max_iter - last
     told = schedule.on_step
 
     def before(done: int, _: int) -> None:
         if told:
-            told(done, schedule.n_iter)
+            told(done, schedule.max_iter)
 
     def after(done: int, _: int) -> None:
         if told:
-            told(first + done, schedule.n_iter)
+            told(first + done, schedule.max_iter)
 
-    return replace(schedule, n_iter=first, on_step=before), replace(
-        schedule, n_iter=last, on_step=after
+    return replace(schedule, max_iter=first, on_step=before), replace(
+        schedule, max_iter=last, on_step=after
     )
 
 
@@ -123,9 +123,9 @@ def descend(P: csr_array, objective: Objective, Y: Float32Array, schedule: Sched
     good, reached = Y.copy(), _gradient(Y, edges, objective, gradient)
     since = 0
     with serial_blas(), _quiet():
-        for iteration in range(1, schedule.n_iter + 1):
+        for iteration in range(1, schedule.max_iter + 1):
             since += 1
-            look = since % _GUARD_EVERY == 0 or iteration == schedule.n_iter
+            look = since % _GUARD_EVERY == 0 or iteration == schedule.max_iter
             cost = _gradient(Y, edges, objective, gradient, with_cost=look)
             if look and not cost <= _MOST_RISE * reached:
                 # The steps were too long for this objective: back to firm ground, half as fast.
@@ -133,7 +133,7 @@ def descend(P: csr_array, objective: Objective, Y: Float32Array, schedule: Sched
                 continue
             if since == _LOOK_EVERY:
                 if schedule.on_step:
-                    schedule.on_step(iteration, schedule.n_iter)
+                    schedule.on_step(iteration, schedule.max_iter)
                 if reached - cost < schedule.tolerance * abs(cost):
                     break
                 good, reached, since = Y.copy(), cost, 0

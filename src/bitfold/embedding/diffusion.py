@@ -87,9 +87,9 @@ class DiffusionMaps(Embedding):
 
     def _embed(self, base: Float32Array, n_components: int, given: Given) -> Float64Array:
         owner = type(self).__name__
-        n_steps = _validation.integer(self.n_steps, "n_steps", owner, low=1)
+        n_steps = _validation.check_integer(self.n_steps, "n_steps", owner, low=1)
         if not (isinstance(self.alpha, numbers.Real) and 0 <= self.alpha <= 1):
-            _validation.refuse("alpha", owner, "a number from 0 to 1", repr(self.alpha))
+            _validation.raise_invalid("alpha", owner, "a number from 0 to 1", repr(self.alpha))
         if self.bandwidth is not None:
-            _validation.positive(self.bandwidth, "bandwidth", owner)
+            _validation.check_positive(self.bandwidth, "bandwidth", owner)
         return diffusion_maps(base, n_components, self.bandwidth, float(self.alpha), n_steps)

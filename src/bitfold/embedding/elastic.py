@@ -77,7 +77,7 @@ class ElasticEmbedding(Stochastic):
     perplexity
         Effective number of neighbors of a base point, by distance (the paper's form). None counts
         the neighbors in the training data, where there are 5 for each base point, and is 5 else.
-    n_iter
+    max_iter
         The most iterations; fewer if the cost stops falling.
     learning_rate
         Step of the descent; None is the number of base points.
@@ -92,13 +92,13 @@ class ElasticEmbedding(Stochastic):
     def __init__(
         self,
         perplexity: float | None = None,
-        n_iter: int = 500,
+        max_iter: int = 500,
         learning_rate: float | None = None,
         strength: float = 1.0,
     ) -> None:
-        super().__init__(perplexity, n_iter, learning_rate)
+        super().__init__(perplexity, max_iter, learning_rate)
         self.strength = strength
 
     def _minimizer(self, m: int, points_each: float | None) -> Minimize:
-        strength = _validation.positive(self.strength, "strength", type(self).__name__)
+        strength = _validation.check_positive(self.strength, "strength", type(self).__name__)
         return partial(elastic_embedding, strength=strength)

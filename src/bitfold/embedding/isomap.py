@@ -27,7 +27,7 @@ def isomap(base: FloatingArray, n_components: int, n_neighbors: int) -> Float64A
     values, vectors = spectral.largest(scalar_products(base, n_neighbors), n_components)
     real = int((values > max(ROUNDING * values[0], 0)).sum())
     why = f"the {real} real dimensions of its graph"
-    _validation.integer(n_components, "n_bits", "Isomap", low=1, high=real, why=why)
+    _validation.check_integer(n_components, "n_bits", "Isomap", low=1, high=real, why=why)
     return vectors * np.sqrt(values)
 
 
@@ -57,5 +57,5 @@ class Isomap(Embedding):
         return Limit(m - 1, f"m - 1 = {m - 1}")
 
     def _embed(self, base: Float32Array, n_components: int, given: Given) -> Float64Array:
-        n_neighbors = _validation.integer(self.n_neighbors, "n_neighbors", "Isomap", low=1)
+        n_neighbors = _validation.check_integer(self.n_neighbors, "n_neighbors", "Isomap", low=1)
         return isomap(base, n_components, n_neighbors)

@@ -58,7 +58,7 @@ class LaplacianEigenmaps(Embedding):
 
     def _embed(self, base: Float32Array, n_components: int, given: Given) -> Float64Array:
         owner = type(self).__name__
-        n_neighbors = _validation.integer(self.n_neighbors, "n_neighbors", owner, low=1)
+        n_neighbors = _validation.check_integer(self.n_neighbors, "n_neighbors", owner, low=1)
         if self.bandwidth is not None:
-            _validation.positive(self.bandwidth, "bandwidth", owner)
+            _validation.check_positive(self.bandwidth, "bandwidth", owner)
         return laplacian_eigenmaps(base, n_components, n_neighbors, self.bandwidth)

@@ -68,6 +68,6 @@ class LLE(Embedding):
 
     def _embed(self, base: Float32Array, n_components: int, given: Given) -> Float64Array:
         owner = type(self).__name__
-        n_neighbors = _validation.integer(self.n_neighbors, "n_neighbors", owner, low=1)
-        regularization = _validation.positive(self.regularization, "regularization", owner)
+        n_neighbors = _validation.check_integer(self.n_neighbors, "n_neighbors", owner, low=1)
+        regularization = _validation.check_positive(self.regularization, "regularization", owner)
         return locally_linear_embedding(base, n_components, n_neighbors, regularization)

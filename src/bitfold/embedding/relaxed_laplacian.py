@@ -94,13 +94,15 @@ class RelaxedLaplacian(Embedding):
 
     def _embed(self, base: Float32Array, n_components: int, given: Given) -> Float64Array:
         owner = type(self).__name__
-        n_neighbors = _validation.integer(self.n_neighbors, "n_neighbors", owner, low=1)
-        smoothness = _validation.positive(self.smoothness, "smoothness", owner)
+        n_neighbors = _validation.check_integer(self.n_neighbors, "n_neighbors", owner, low=1)
+        smoothness = _validation.check_positive(self.smoothness, "smoothness", owner)
         if self.bandwidth is not None:
-            _validation.positive(self.bandwidth, "bandwidth", owner)
+            _validation.check_positive(self.bandwidth, "bandwidth", owner)
         if given.data is None:
-            _validation.refuse("data", owner, "the training data's nearest base points", "None")
-        _validation.positive(given.data.bandwidth, "data.bandwidth", owner)
+            _validation.raise_invalid(
+                "data", owner, "the training data's nearest base points", "None"
+            )
+        _validation.check_positive(given.data.bandwidth, "data.bandwidth", owner)
         return relaxed_laplacian(
             base, n_components, given.data, n_neighbors, smoothness, self.bandwidth
         )

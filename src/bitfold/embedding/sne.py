@@ -101,7 +101,7 @@ class SNE(Stochastic):
     perplexity
         Effective number of neighbors of a base point, by distance (the paper's form). None counts
         the neighbors in the training data, where there are 5 for each base point, and is 5 else.
-    n_iter
+    max_iter
         The most iterations; fewer if the cost stops falling.
     learning_rate
         Step of the descent; None is the number of base points.

@@ -47,26 +47,26 @@ class Stochastic(Embedding):
     def __init__(
         self,
         perplexity: float | None = None,
-        n_iter: int = 500,
+        max_iter: int = 500,
         learning_rate: float | None = None,
     ) -> None:
         self.perplexity = perplexity
-        self.n_iter = n_iter
+        self.max_iter = max_iter
         self.learning_rate = learning_rate
 
     def _embed(self, base: Float32Array, n_components: int, given: Given) -> Float32Array:
         owner = type(self).__name__
-        n_iter = _validation.integer(self.n_iter, "n_iter", owner, low=1)
+        max_iter = _validation.check_integer(self.max_iter, "max_iter", owner, low=1)
         rate = self.learning_rate
         if rate is not None:
-            rate = _validation.positive(rate, "learning_rate", owner)
+            rate = _validation.check_positive(rate, "learning_rate", owner)
         m, data = len(base), given.data
         points_each = None if data is None else self._points_each(data, m)
         if data is None or points_each is None:
             P = self._by_distance(base)
         else:
             P = how_counted(points_each)(data.blocks(at_most=COUNT_ENOUGH * m), m)
-        schedule = descent.Schedule(n_iter, rate, on_step=given.on_step)
+        schedule = descent.Schedule(max_iter, rate, on_step=given.on_step)
         return self._minimizer(m, points_each)(P, n_components, given.rng, schedule).Y
 
     def _points_each(self, data: DataGraph, m: int) -> float | None:
@@ -80,9 +80,9 @@ class Stochastic(Embedding):
     def _by_distance(self, base: Float32Array) -> csr_array:
         owner = type(self).__name__
         asked = PERPLEXITY if self.perplexity is None else self.perplexity
-        perplexity = _validation.positive(asked, "perplexity", owner)
+        perplexity = _validation.check_positive(asked, "perplexity", owner)
         if perplexity < 1:
-            _validation.refuse("perplexity", owner, "at least 1", self.perplexity)
+            _validation.raise_invalid("perplexity", owner, "at least 1", self.perplexity)
         return perplexity_affinities(base, perplexity)
 
     @abstractmethod

@@ -80,7 +80,7 @@ def tsne(
         return descent.descend(P, objective, start, schedule)
     first, last = descent.in_two(schedule, LATE)
     found = descent.descend(P, objective, start, first)
-    if not last.n_iter:
+    if not last.max_iter:
         return found
     closed = descent.descend(exaggeration * P, objective, found.Y, last)
     return closed._replace(n_iter=found.n_iter + closed.n_iter)
@@ -105,7 +105,7 @@ class TSNE(Stochastic):
     perplexity
         Effective number of neighbors of a base point, by distance (the paper's form). None counts
         the neighbors in the training data, where there are 5 for each base point, and is 5 else.
-    n_iter
+    max_iter
         The most iterations; fewer if the cost stops falling.
     learning_rate
         Step of the descent; None is the number of base points.
@@ -121,18 +121,18 @@ class TSNE(Stochastic):
 
     Examples
     --------
-    >>> TSNE(perplexity=2, n_iter=50).embed([[0.0], [1.0], [5.0], [6.0]], 16, rng=0).shape
+    >>> TSNE(perplexity=2, max_iter=50).embed([[0.0], [1.0], [5.0], [6.0]], 16, rng=0).shape
     (4, 16)
     """
 
     def __init__(
         self,
         perplexity: float | None = None,
-        n_iter: int = 500,
+        max_iter: int = 500,
         learning_rate: float | None = None,
         exaggeration: float | None = None,
     ) -> None:
-        super().__init__(perplexity, n_iter, learning_rate)
+        super().__init__(perplexity, max_iter, learning_rate)
         self.exaggeration = exaggeration
 
     def _minimizer(self, m: int, points_each: float | None) -> Minimize:
@@ -140,7 +140,9 @@ class TSNE(Stochastic):
 
     def _exaggeration(self, m: int, points_each: float | None) -> float:
         if self.exaggeration is not None:
-            return _validation.positive(self.exaggeration, "exaggeration", type(self).__name__)
+            return _validation.check_positive(
+                self.exaggeration, "exaggeration", type(self).__name__
+            )
         if points_each is None or points_each >= COUNT_SURELY:
             return 1.0
         # The more base points, the less each pair is pulled, and the looser clusters become.

@@ -20,7 +20,7 @@ from bitfold.explorer.models import Coded, Spread, distances
 from bitfold.explorer.plane_map import Plane, chart
 from bitfold.explorer.queries import Query, Unknown, Upload, Uploads, read_upload
 from bitfold.explorer.statistics import Statistics, describe
-from bitfold.hashers.base.base_set import InductiveHasher
+from bitfold.hashers.base.base_set import BaseSetHasher
 from bitfold.search import Hits
 
 _ITEM = re.compile(r"item:(-?[0-9]{1,19})")
@@ -139,7 +139,7 @@ class Collection:
 
     def _base_point(self, model: int, number: int) -> Query:
         hasher = self.model(model).coded.hasher
-        if not isinstance(hasher, InductiveHasher) or number >= len(hasher.base_set_):
+        if not isinstance(hasher, BaseSetHasher) or number >= len(hasher.base_set_):
             raise Unknown(f"Model {model} has no base point {number}.")
         vector = hasher.base_set_[number].astype(np.float64) + hasher.center_
         drawn = self.reading is not None and self.reading.scale > 0

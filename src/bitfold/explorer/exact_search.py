@@ -36,7 +36,7 @@ class Scan:
         """Find the k nearest items, one of them left out if need be, as the query itself is."""
         width = self.vectors.shape[1]
         if len(vector) != width:
-            _validation.refuse("vector", "the query", f"of {width} numbers", len(vector))
+            _validation.raise_invalid("vector", "the query", f"of {width} numbers", len(vector))
         return self._kept(vector.tobytes(), k, but)
 
     def _nearest(self, content: bytes, k: int, but: int | None) -> Hits:

@@ -118,7 +118,7 @@ class Guard:
         if problem is None:
             await self.app(scope, _Bounded(receive), send)
         else:
-            await _refuse(send, scope, *problem)
+            await _raise_invalid(send, scope, *problem)
 
     def _problem(self, scope: Scope, headers: dict[str, str], given: str) -> tuple[int, str] | None:
         if not self.rules.knows(headers.get("host", "")):
@@ -188,7 +188,7 @@ def _with_headers(send: Send, scope: Scope, cookie: str | None) -> Send:
     return sending
 
 
-async def _refuse(send: Send, scope: Scope, status: int, sentence: str) -> None:
+async def _raise_invalid(send: Send, scope: Scope, status: int, sentence: str) -> None:
     if scope["path"] == "/" or scope["path"] == "/docs":
         content, kind = _FORBIDDEN_PAGE.format(sentence=sentence).encode(), b"text/html"
     else:

@@ -18,7 +18,7 @@ import numpy as np
 from PIL import Image, UnidentifiedImageError
 
 from bitfold._types import AnyArray, Ids
-from bitfold.datasets import DamagedData
+from bitfold.errors import FormatError
 from bitfold.io.formats.errors import read_as
 
 SIDE = 192
@@ -187,7 +187,7 @@ def _assigned(folder: Path, ids: Ids) -> dict[int, Path]:
     """Find out which file shows which item."""
     files = sorted(_listed(folder), key=lambda file: file.relative_to(folder).as_posix())
     if not files:
-        raise DamagedData(f"{folder} must hold pictures ({', '.join(sorted(SUFFIXES))}), got none.")
+        raise FormatError(f"{folder} must hold pictures ({', '.join(sorted(SUFFIXES))}), got none.")
     items = set(ids.tolist())
     numbers = [int(file.stem) if file.stem.isdecimal() else -1 for file in files]
     numbered = min(numbers) >= 0 and len(set(numbers)) == len(numbers)
@@ -235,9 +235,9 @@ def _as_pictures(array: AnyArray, path: Path) -> AnyArray:
     shaped = array.ndim == 3 or (array.ndim == 4 and array.shape[3] in (1, 3, 4))
     if not shaped or 0 in array.shape or array.dtype.kind not in "fiub":
         came = f"{array.dtype} of shape {array.shape}"
-        raise DamagedData(f"{path} must hold pictures (n, height, width[, 3]), got {came}.")
+        raise FormatError(f"{path} must hold pictures (n, height, width[, 3]), got {came}.")
     if array.shape[1] * array.shape[2] > MOST_PIXELS:
-        raise DamagedData(f"{path}: {_too_large(f'{array.shape[2]} × {array.shape[1]}')}")
+        raise FormatError(f"{path}: {_too_large(f'{array.shape[2]} × {array.shape[1]}')}")
     return array
 
 

@@ -30,7 +30,7 @@ class Labels:
     def of(cls, values: AnyArray) -> Labels:
         """Number the classes in their order; -1 and an empty name mean unlabeled."""
         if values.ndim != 1:
-            _validation.refuse("labels", "the items", "one a row", f"shape {values.shape}")
+            _validation.raise_invalid("labels", "the items", "one a row", f"shape {values.shape}")
         if values.dtype.kind == "f" and (values == np.floor(values)).all():
             values = values.astype(np.int64)
         classes, numbers = np.unique(values, return_inverse=True)
@@ -45,7 +45,7 @@ class Labels:
 class Items:
     """Everything that has a row for each item; what was not given is None.
 
-    Row i belongs to id i, as in :class:`bitfold.Rerank`.
+    Row i belongs to id i, as in :class:`bitfold.RerankByVectors`.
     """
 
     vectors: AnyArray | None = None
@@ -105,7 +105,7 @@ def gather(
     given = {"vectors": vectors, "labels": labels, "text": text}
     for name, rows in given.items():
         if rows is not None:
-            _demand_rows(name, len(rows), ids)
+            _check_rows(name, len(rows), ids)
     classes = None if labels is None else Labels.of(labels)
     return Items(vectors, classes, text, album)
 
@@ -118,10 +118,12 @@ def read_lines(path: Path) -> list[str]:
     return lines[:-1] if lines[-1] == "" else lines
 
 
-def _demand_rows(name: str, n_rows: int, ids: Ids) -> None:
+def _check_rows(name: str, n_rows: int, ids: Ids) -> None:
     low, high = int(ids.min(initial=0)), int(ids.max(initial=-1))
     if low < 0:
-        _validation.refuse("ids", "the index", f"0 or more, to stand for rows of {name}", low)
+        _validation.raise_invalid(
+            "ids", "the index", f"0 or more, to stand for rows of {name}", low
+        )
     if n_rows <= high:
         demand = f"one a row for every id of the index up to {high}"
-        _validation.refuse(name, "the items", demand, f"{n_rows} rows")
+        _validation.raise_invalid(name, "the items", demand, f"{n_rows} rows")

@@ -54,7 +54,7 @@ class Coded:
         # An index of codes from a file may know only their bytes: the last bits are then zero.
         if index.n_bits not in (hasher.n_bits_, -(-hasher.n_bits_ // 8) * 8):
             demand = f"of {index.n_bits} bits, as {index_path} holds"
-            _validation.refuse("codes", str(model_path), demand, f"{hasher.n_bits_} bits")
+            _validation.raise_invalid("codes", str(model_path), demand, f"{hasher.n_bits_} bits")
         if not len(index):
             raise ValueError(f"{index_path} must hold codes to look at, got an empty index.")
         return cls(name, hasher, index, _grouped(index))

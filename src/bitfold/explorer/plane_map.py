@@ -15,7 +15,7 @@ from bitfold.codes import Codes
 from bitfold.embedding import TSNE
 from bitfold.explorer.items import UNLABELED, Items
 from bitfold.explorer.models import Coded
-from bitfold.hashers.base.base_set import InductiveHasher
+from bitfold.hashers.base.base_set import BaseSetHasher
 from bitfold.induction import BaseSet, learn_bandwidth
 from bitfold.io import cache, model_file
 from bitfold.rotation import bits
@@ -110,12 +110,12 @@ def chart(coded: Coded, items: Items, n_sample: int, seed: int, on_step: StepCal
     fits = items.vectors is not None and items.vectors.shape[1] == coded.hasher.n_features_in_
     vectors = np.asarray(items.vectors[ids]) if fits and items.vectors is not None else None
     if vectors is not None:
-        _validation.finite(vectors, "the items", name="vectors")
+        _validation.check_finite(vectors, "the items", name="vectors")
     carrier = _carrier(coded, vectors, codes, on_step)
     points = carrier.place(vectors, codes)
     if points is None:
         raise RuntimeError("a map by vectors must have vectors.")
-    inductive = isinstance(coded.hasher, InductiveHasher)
+    inductive = isinstance(coded.hasher, BaseSetHasher)
     base = carrier.positions if inductive else carrier.positions[:0]
     labels = _labels_of_base(base, points, items.labels_of(ids))
     return Plane(base, labels, ids, points, codes, carrier)
@@ -126,13 +126,13 @@ def _carrier(
 ) -> Carrier:
     """Make a carrier of the model's base set, or else of some of the items shown."""
     hasher = coded.hasher
-    if isinstance(hasher, InductiveHasher):
+    if isinstance(hasher, BaseSetHasher):
         positions = _positions(hasher.base_set_, on_step)
         if vectors is not None:
-            base = BaseSet(hasher.base_set_, hasher.k_)
+            base = BaseSet(hasher.base_set_, hasher.n_neighbors_)
             return Carrier(base, positions, hasher.bandwidth_, hasher.center_)
         points = _signs(Codes.from_bits(bits(hasher.bit_embedding_)))
-        return _learned(points, positions, hasher.k_, None, _signs(codes))
+        return _learned(points, positions, hasher.n_neighbors_, None, _signs(codes))
     if vectors is None:
         points, center, rows = _signs(codes), None, _signs(codes)
     else:

@@ -107,7 +107,7 @@ def _one_row(values: AnyArray) -> Float64Array:
         came = f"{values.dtype} of shape {values.shape}"
         raise ValueError(f"upload must hold one vector of real numbers, got {came}.")
     vector = values.astype(np.float64)
-    _validation.finite(vector[None], "the upload", name="vector")
+    _validation.check_finite(vector[None], "the upload", name="vector")
     return vector
 
 

@@ -77,9 +77,9 @@ def _checked(images: AnyArray, owner: str, ndim: int, demand: str) -> AnyArray:
     channels = images.shape[3:] in ((), (3,))
     if side < 8 or side % N_BLOCKS or images.shape[2] != side or not channels:
         demand = f"{demand}, the side a multiple of 4 and at least 8"
-        _validation.refuse("images", owner, demand, f"shape {images.shape}")
+        _validation.raise_invalid("images", owner, demand, f"shape {images.shape}")
     if images.dtype.kind != "u" and not ((images >= 0) & (images < np.inf)).all():
-        _validation.refuse("images", owner, "of finite values of at least 0", "others")
+        _validation.raise_invalid("images", owner, "of finite values of at least 0", "others")
     return images
 
 

@@ -39,11 +39,11 @@ class Labeled(NamedTuple):
 
 def labeled(y: Any, n_rows: int, owner: str) -> Labeled:
     """Check labels; -1 is unlabeled, as in scikit-learn."""
-    y = _validation.labels(y, n_rows, owner)
+    y = _validation.check_labels(y, n_rows, owner)
     rows = np.flatnonzero(is_labeled(y))
     names, classes = np.unique(y[rows], return_inverse=True)
     if len(names) < 2:
-        _validation.refuse("y", owner, "labels of at least 2 classes", len(names))
+        _validation.raise_invalid("y", owner, "labels of at least 2 classes", len(names))
     return Labeled(rows, classes.astype(np.int64), len(names))
 
 

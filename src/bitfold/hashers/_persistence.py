@@ -14,8 +14,9 @@ from sklearn.base import BaseEstimator
 from bitfold._types import AnyArray
 from bitfold.base_set import BaseStrategy
 from bitfold.embedding import Embedding
+from bitfold.errors import FormatError
 from bitfold.io import model_file
-from bitfold.io.model_file import FormatError, Stored
+from bitfold.io.model_file import Stored
 
 if TYPE_CHECKING:
     from bitfold.hashers.base.hasher import Hasher

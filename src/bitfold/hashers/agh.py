@@ -13,11 +13,11 @@ from bitfold import _validation
 from bitfold._linalg.graph import sparse_rows
 from bitfold._linalg.principal import DEFAULT_BITS
 from bitfold._linalg.spectral import smallest
-from bitfold._types import AnyArray, Float32Array, Float64Array, ProgressCallback
+from bitfold._types import AnyArray, Float32Array, Float64Array, ProgressCallback, Seed
 from bitfold.base_set import BaseStrategy, KMeansBase
 from bitfold.embedding import Neighbors
 from bitfold.embedding.relaxed_laplacian import row_weights
-from bitfold.hashers.base.base_set import DataGraph, InductiveHasher
+from bitfold.hashers.base.base_set import BaseSetHasher, DataGraph
 from bitfold.hashers.strategies import base_strategy
 from bitfold.io.rows import Rows
 
@@ -106,7 +106,7 @@ def second_layer(
     return Thresholds(mean + rho * (1 - share), rho * share - mean)
 
 
-class AGH(InductiveHasher):
+class AGH(BaseSetHasher):
     """Anchor graph hashing: signs of the smoothest functions on a graph of all training points.
 
     Points are alike if they lie near the same few anchors, which makes a graph that need never
@@ -117,15 +117,15 @@ class AGH(InductiveHasher):
     n_bits
         Length of the codes, at most ``layers`` for each anchor but one; None is 64, or as many as
         there are.
-    layers
+    n_layers
         With 1 a bit is the sign of an eigenvector. With 2 each eigenvector gives another bit, that
         cuts its positive and its negative side again, in place of one more eigenvector, of which
         later ones tell less and less: on MNIST that is better at all lengths. Of an odd number
         of bits the last eigenvector gives one.
     base
-        How to choose the anchors: a strategy, or "kmeans", "kmedians", "random". None is
+        How to choose the anchors: a strategy, or "kmeans", "kmedoids", "random". None is
         ``KMeansBase(300)``.
-    k
+    n_neighbors
         Nearest anchors of a point.
     bandwidth
         σ of their weights exp(-d²/σ²); None learns it.
@@ -152,7 +152,7 @@ class AGH(InductiveHasher):
     """
 
     _layout: ClassVar[dict[str, tuple[str, ...]]] = {
-        **InductiveHasher._layout,
+        **BaseSetHasher._layout,
         "bit_embedding_": ("m", "n_vectors"),
         "thresholds_": ("n_vectors", "sides"),
     }
@@ -163,26 +163,26 @@ class AGH(InductiveHasher):
         self,
         n_bits: int | None = None,
         *,
-        layers: int = 2,
+        n_layers: int = 2,
         base: BaseStrategy | str | None = None,
-        k: int = 2,
+        n_neighbors: int = 2,
         bandwidth: float | None = None,
-        random_state: _validation.Seed = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
-        self.layers = layers
+        self.n_layers = n_layers
         self.base = base
-        self.k = k
+        self.n_neighbors = n_neighbors
         self.bandwidth = bandwidth
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         owner = type(self).__name__
-        layers = _validation.integer(self.layers, "layers", owner, low=1, high=2)
+        layers = _validation.check_integer(self.n_layers, "n_layers", owner, low=1, high=2)
         if self.n_bits is not None:
-            _validation.integer(self.n_bits, "n_bits", owner, low=1)
+            _validation.check_integer(self.n_bits, "n_bits", owner, low=1)
         base = base_strategy(self.base, owner, KMeansBase(300))
-        for_base, for_sample = _validation.generators(self.random_state, 2)
+        for_base, for_sample = _validation.spawn_generators(self.random_state, 2)
         points = base.choose(rows, rng=for_base, on_step=partial(progress, "base set"))
         self._settle_base(points, rows.sample(SAMPLE, for_sample))
         self.n_bits_ = self._length(layers * (len(points) - 1))
@@ -200,7 +200,7 @@ class AGH(InductiveHasher):
         if self.n_bits is None:
             return min(DEFAULT_BITS, most)
         why = f"layers * (anchors - 1) = {most}"
-        return _validation.integer(
+        return _validation.check_integer(
             self.n_bits, "n_bits", type(self).__name__, low=1, high=most, why=why
         )
 
@@ -222,6 +222,8 @@ class AGH(InductiveHasher):
         owner = type(self).__name__
         n_vectors, sides = self.thresholds_.shape
         if sides != 2:
-            _validation.refuse("thresholds_", owner, "two for each eigenvector", sides)
+            _validation.raise_invalid("thresholds_", owner, "two for each eigenvector", sides)
         if not n_vectors <= self.n_bits_ <= 2 * n_vectors:
-            _validation.refuse("n_bits_", owner, "one or two for each eigenvector", self.n_bits_)
+            _validation.raise_invalid(
+                "n_bits_", owner, "one or two for each eigenvector", self.n_bits_
+            )

@@ -16,6 +16,7 @@ from bitfold._types import (
     Float64Array,
     Int64Array,
     ProgressCallback,
+    Seed,
     StepCallback,
 )
 from bitfold.hashers.base.linear import LinearHasher
@@ -81,7 +82,7 @@ def reconstruct(
     pairs: Pairs,
     members: Int64Array,
     coefficients: Float64Array,
-    n_iter: int,
+    max_iter: int,
     *,
     on_step: StepCallback | None = None,
 ) -> Reconstruction:
@@ -97,7 +98,7 @@ def reconstruct(
         Rows that each bit's kernels are taken to, (bits, coefficients).
     coefficients
         Where to start from, (bits, coefficients).
-    n_iter
+    max_iter
         Sweeps over all coefficients.
     on_step
         Called with (done, total) as the work goes on.
@@ -106,11 +107,11 @@ def reconstruct(
     bits = np.array([w @ K[chosen] > 0 for w, chosen in zip(W, members, strict=True)])
     left = errors(bits, pairs)
     objectives = [float(np.mean(left * left))]
-    for step in range(n_iter):
+    for step in range(max_iter):
         for bit, chosen in enumerate(members):
             sweep_bit(W[bit], K[chosen], left, pairs.starts, pairs.others, 1 / len(W))
             if on_step:
-                on_step(step * len(W) + bit + 1, n_iter * len(W))
+                on_step(step * len(W) + bit + 1, max_iter * len(W))
         objectives.append(float(np.mean(left * left)))
     return Reconstruction(W, objectives)
 
@@ -129,7 +130,7 @@ class BRE(LinearHasher):
         Rows to learn from; all of them when there are less.
     n_anchors
         Rows of the sample that each bit is made of.
-    n_iter
+    max_iter
         Sweeps over all weights.
     random_state
         Seed or generator.
@@ -158,22 +159,24 @@ class BRE(LinearHasher):
         *,
         n_samples: int = 1000,
         n_anchors: int = 50,
-        n_iter: int = 3,
-        random_state: _validation.Seed = None,
+        max_iter: int = 3,
+        random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.n_samples = n_samples
         self.n_anchors = n_anchors
-        self.n_iter = n_iter
+        self.max_iter = max_iter
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         owner = rows.owner
-        n_bits = _validation.integer(self.n_bits, "n_bits", owner, low=1)
-        n_samples = _validation.integer(self.n_samples, "n_samples", owner, low=2)
-        n_anchors = _validation.integer(self.n_anchors, "n_anchors", owner, low=1)
-        n_iter = _validation.integer(self.n_iter, "n_iter", owner, low=0)
-        for_sample, for_pairs, for_anchors, for_start = _validation.generators(self.random_state, 4)
+        n_bits = _validation.check_integer(self.n_bits, "n_bits", owner, low=1)
+        n_samples = _validation.check_integer(self.n_samples, "n_samples", owner, low=2)
+        n_anchors = _validation.check_integer(self.n_anchors, "n_anchors", owner, low=1)
+        max_iter = _validation.check_integer(self.max_iter, "max_iter", owner, low=0)
+        for_sample, for_pairs, for_anchors, for_start = _validation.spawn_generators(
+            self.random_state, 4
+        )
         unit = unit_rows(rows.sample(n_samples, for_sample)).astype(np.float64)
         n = len(unit)
         n_near = min(max(1, round(NEAR * n)), n - 1)
@@ -183,7 +186,7 @@ class BRE(LinearHasher):
         with serial_blas():
             pairs = training_pairs(distances(unit), n_near, n_near, for_pairs)
             report = partial(progress, "sweeps")
-            W, _ = reconstruct(unit @ unit.T, pairs, members, start, n_iter, on_step=report)
+            W, _ = reconstruct(unit @ unit.T, pairs, members, start, max_iter, on_step=report)
             directions = np.array([w @ unit[m] for w, m in zip(W, members, strict=True)])
         lengths = np.linalg.norm(directions, axis=1, keepdims=True)
         self._settle(directions / np.where(lengths > 0, lengths, 1))

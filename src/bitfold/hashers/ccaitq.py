@@ -12,7 +12,7 @@ from bitfold._linalg.principal import along, n_bits_within_features
 from bitfold._linalg.scatter import Scatter, scatter, whitening
 from bitfold._linalg.spectral import with_fixed_signs
 from bitfold._threads import serial_blas
-from bitfold._types import AnyArray, Float64Array, ProgressCallback
+from bitfold._types import AnyArray, Float64Array, ProgressCallback, Seed
 from bitfold.hashers._labels import SupervisedMixin, labeled
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.hashers.itq import SAMPLE
@@ -64,7 +64,7 @@ class CCAITQ(SupervisedMixin, LinearHasher):
         Length of the codes, at most the number of features; None is 64, or as many as there are.
     regularization
         What is added to the variance of every feature, in units of their mean variance.
-    n_iter
+    max_iter
         Iterations of the rotation.
     random_state
         Seed or generator.
@@ -87,27 +87,29 @@ class CCAITQ(SupervisedMixin, LinearHasher):
         n_bits: int | None = None,
         *,
         regularization: float = 1e-4,
-        n_iter: int = 50,
-        random_state: _validation.Seed = None,
+        max_iter: int = 50,
+        random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.regularization = regularization
-        self.n_iter = n_iter
+        self.max_iter = max_iter
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         n_bits = n_bits_within_features(self.n_bits, rows)
-        regularization = _validation.positive(self.regularization, "regularization", rows.owner)
-        n_iter = _validation.integer(self.n_iter, "n_iter", rows.owner, low=0)
+        regularization = _validation.check_positive(
+            self.regularization, "regularization", rows.owner
+        )
+        max_iter = _validation.check_integer(self.max_iter, "max_iter", rows.owner, low=0)
         known = labeled(y, len(rows), rows.owner)
-        for_sample, for_rotation = _validation.generators(self.random_state, 2)
+        for_sample, for_rotation = _validation.spawn_generators(self.random_state, 2)
         measured = scatter(rows, known)
         with serial_blas():  # the same directions on any number of cores
             directions = scaled_directions(cca(measured, regularization), n_bits)
         progress("correlations", 1, 1)
         V = along(rows, directions, SAMPLE, for_sample, known.rows)
         V -= (directions @ measured.mean).astype(np.float32)
-        R = itq(V, for_rotation, n_iter, on_step=partial(progress, "rotation")).matrix
+        R = itq(V, for_rotation, max_iter, on_step=partial(progress, "rotation")).matrix
         with serial_blas():
             rotated = R.T @ directions
         self._settle(rotated, rotated @ measured.mean)

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bitfold import _validation
-from bitfold._types import AnyArray, Float32Array, ProgressCallback
+from bitfold._types import AnyArray, Float32Array, ProgressCallback, Seed
 from bitfold.base_set import BaseStrategy, KMeansBase
 from bitfold.embedding import Embedding
 from bitfold.hashers._labels import SupervisedMixin, labeled
-from bitfold.hashers.base.base_set import DataGraph, InductiveHasher
+from bitfold.hashers.base.base_set import BaseSetHasher, DataGraph
 from bitfold.hashers.strategies import base_strategy, embedding_strategy
 from bitfold.io.rows import Rows
 from bitfold.rotation import itq, unit_rows
@@ -26,7 +26,7 @@ SAMPLE = 16384
 """Rows that bandwidth and rotation are learned from; more change neither."""
 
 
-class _Inductive(InductiveHasher):
+class _Inductive(BaseSetHasher):
     """What both algorithms share: everything after the base set is chosen.
 
     Attributes
@@ -39,11 +39,11 @@ class _Inductive(InductiveHasher):
     """
 
     _layout: ClassVar[dict[str, tuple[str, ...]]] = {
-        **InductiveHasher._layout,
+        **BaseSetHasher._layout,
         "base_embedding_": ("m", "n_bits_"),
     }
 
-    _scalars: ClassVar[dict[str, type]] = {**InductiveHasher._scalars, "base_reason_": str}
+    _scalars: ClassVar[dict[str, type]] = {**BaseSetHasher._scalars, "base_reason_": str}
 
     base_embedding_: Float32Array
     base_reason_: str
@@ -52,7 +52,7 @@ class _Inductive(InductiveHasher):
     base: Any
     embedding: Any
     rotation: str | None
-    random_state: _validation.Seed
+    random_state: Seed
 
     def _embed_base(
         self,
@@ -101,13 +101,13 @@ class IMH(_Inductive):
     n_bits
         Length of the codes.
     base
-        How to choose the base set: a strategy, or "kmeans", "kmedians", "random". None is
+        How to choose the base set: a strategy, or "kmeans", "kmedoids", "random". None is
         ``KMeansBase("auto")``: one base point for 10 rows, at least 400, within six times the work
         of 400; ``base_reason_`` tells what was chosen and why.
     embedding
         How to embed it: a strategy, or "tsne", "sne", "ee", "le" (the paper's IMH-LE), "le_b",
         "lle", "isomap", "dm", "pca". None is ``TSNE()``.
-    k
+    n_neighbors
         Nearest base points that carry a point.
     bandwidth
         σ of their weights exp(-d²/σ²); None learns it.
@@ -134,26 +134,26 @@ class IMH(_Inductive):
         *,
         base: BaseStrategy | str | None = None,
         embedding: Embedding | str | None = None,
-        k: int = 5,
+        n_neighbors: int = 5,
         bandwidth: float | None = None,
         rotation: str | None = "itq",
-        random_state: _validation.Seed = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.base = base
         self.embedding = embedding
-        self.k = k
+        self.n_neighbors = n_neighbors
         self.bandwidth = bandwidth
         self.rotation = rotation
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         owner = type(self).__name__
-        n_bits = _validation.integer(self.n_bits, "n_bits", owner, low=1)
-        _validation.one_of(self.rotation, "rotation", owner, (None, "itq"))
+        n_bits = _validation.check_integer(self.n_bits, "n_bits", owner, low=1)
+        _validation.check_choice(self.rotation, "rotation", owner, (None, "itq"))
         base = base_strategy(self.base, owner, KMeansBase())
         embedding = embedding_strategy(self.embedding, owner)
-        for_base, for_sample, for_embedding, for_rotation = _validation.generators(
+        for_base, for_sample, for_embedding, for_rotation = _validation.spawn_generators(
             self.random_state, 4
         )
         sample = rows.sample(SAMPLE, for_sample)
@@ -182,7 +182,7 @@ class SupervisedIMH(SupervisedMixin, _Inductive):
     n_components
         Dimensions of the embedding before the projection: the more, the better the projection
         tells the classes apart. None is 256, or n_bits if that is more, or as many as there can be.
-    k, bandwidth, rotation, random_state
+    n_neighbors, bandwidth, rotation, random_state
         As in :class:`IMH`.
 
     References
@@ -204,27 +204,27 @@ class SupervisedIMH(SupervisedMixin, _Inductive):
         base: BaseStrategy | str | None = None,
         embedding: Embedding | str | None = None,
         n_components: int | None = None,
-        k: int = 5,
+        n_neighbors: int = 5,
         bandwidth: float | None = None,
         rotation: str | None = "itq",
-        random_state: _validation.Seed = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.base = base
         self.embedding = embedding
         self.n_components = n_components
-        self.k = k
+        self.n_neighbors = n_neighbors
         self.bandwidth = bandwidth
         self.rotation = rotation
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         owner = type(self).__name__
-        _validation.one_of(self.rotation, "rotation", owner, (None, "itq"))
+        _validation.check_choice(self.rotation, "rotation", owner, (None, "itq"))
         n_bits = self._length(labeled(y, len(rows), owner).n_classes)
         base = base_strategy(self.base, owner, KMeansBase(1000))
         embedding = embedding_strategy(self.embedding, owner)
-        for_base, for_sample, for_embedding, for_rotation = _validation.generators(
+        for_base, for_sample, for_embedding, for_rotation = _validation.spawn_generators(
             self.random_state, 4
         )
         sample = rows.sample(SAMPLE, for_sample)
@@ -233,7 +233,7 @@ class SupervisedIMH(SupervisedMixin, _Inductive):
         )
         if len(points) <= (n_classes := len(np.unique(labels))):
             demand = f"more than one point a class, for {n_classes} classes"
-            _validation.refuse("base", owner, demand, f"{len(points)} distinct points")
+            _validation.raise_invalid("base", owner, demand, f"{len(points)} distinct points")
         self.base_reason_ = base.size(len(rows), rows.n_features).why
         self._settle_base(points, sample)
         limit = embedding.limit(*points.shape)
@@ -248,11 +248,13 @@ class SupervisedIMH(SupervisedMixin, _Inductive):
         limit, why = n_classes - 1, f"classes - 1 = {n_classes - 1}"
         if self.n_components is not None:
             owner = type(self).__name__
-            n_components = _validation.integer(self.n_components, "n_components", owner, low=1)
+            n_components = _validation.check_integer(
+                self.n_components, "n_components", owner, low=1
+            )
             if n_components <= limit:
                 limit, why = n_components, f"n_components = {n_components}"
         if self.n_bits is None:
             return min(limit, _COMPONENTS)
-        return _validation.integer(
+        return _validation.check_integer(
             self.n_bits, "n_bits", type(self).__name__, low=1, high=limit, why=why
         )

@@ -6,7 +6,7 @@ from functools import partial
 
 from bitfold import _validation
 from bitfold._linalg.principal import along, n_bits_within_features, principal_directions
-from bitfold._types import AnyArray, ProgressCallback
+from bitfold._types import AnyArray, ProgressCallback, Seed
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.io.rows import Rows
 from bitfold.rotation import itq
@@ -26,7 +26,7 @@ class ITQ(LinearHasher):
     ----------
     n_bits
         Length of the codes, at most the number of features; None is 64, or as many as there are.
-    n_iter
+    max_iter
         Iterations of the rotation.
     random_state
         Seed or generator.
@@ -45,18 +45,18 @@ class ITQ(LinearHasher):
     """
 
     def __init__(
-        self, n_bits: int | None = None, *, n_iter: int = 50, random_state: _validation.Seed = None
+        self, n_bits: int | None = None, *, max_iter: int = 50, random_state: Seed = None
     ) -> None:
         self.n_bits = n_bits
-        self.n_iter = n_iter
+        self.max_iter = max_iter
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         n_bits = n_bits_within_features(self.n_bits, rows)
-        n_iter = _validation.integer(self.n_iter, "n_iter", rows.owner, low=0)
-        for_sample, for_rotation = _validation.generators(self.random_state, 2)
+        max_iter = _validation.check_integer(self.max_iter, "max_iter", rows.owner, low=0)
+        for_sample, for_rotation = _validation.spawn_generators(self.random_state, 2)
         directions = principal_directions(rows, n_bits).directions
         progress("principal directions", 1, 1)
         V = along(rows, directions, SAMPLE, for_sample)
-        R = itq(V, for_rotation, n_iter, on_step=partial(progress, "rotation")).matrix
+        R = itq(V, for_rotation, max_iter, on_step=partial(progress, "rotation")).matrix
         self._settle(R.T @ directions)

@@ -7,7 +7,7 @@ from scipy.linalg import eigh
 
 from bitfold import _validation
 from bitfold._threads import serial_blas
-from bitfold._types import AnyArray, Float64Array, ProgressCallback
+from bitfold._types import AnyArray, Float64Array, ProgressCallback, Seed
 from bitfold.hashers.base.kernel import KernelHasher, bandwidth_for, centered_kernel, kernel
 from bitfold.io.rows import Rows
 
@@ -60,7 +60,7 @@ class KLSH(KernelHasher):
         Length of the codes.
     n_anchors
         Random rows that the kernel is taken to; all rows when there are less.
-    subset
+    n_subset
         Anchors that are summed for a bit; half of them when there are less than twice as many.
     bandwidth
         σ of the kernel exp(-d²/2σ²); None learns it.
@@ -84,22 +84,22 @@ class KLSH(KernelHasher):
         n_bits: int = 64,
         *,
         n_anchors: int = 300,
-        subset: int = 30,
+        n_subset: int = 30,
         bandwidth: float | None = None,
-        random_state: _validation.Seed = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.n_anchors = n_anchors
-        self.subset = subset
+        self.n_subset = n_subset
         self.bandwidth = bandwidth
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         owner = rows.owner
-        n_bits = _validation.integer(self.n_bits, "n_bits", owner, low=1)
-        n_anchors = _validation.integer(self.n_anchors, "n_anchors", owner, low=2)
-        subset = _validation.integer(self.subset, "subset", owner, low=1)
-        for_anchors, for_subsets = _validation.generators(self.random_state, 2)
+        n_bits = _validation.check_integer(self.n_bits, "n_bits", owner, low=1)
+        n_anchors = _validation.check_integer(self.n_anchors, "n_anchors", owner, low=2)
+        subset = _validation.check_integer(self.n_subset, "n_subset", owner, low=1)
+        for_anchors, for_subsets = _validation.spawn_generators(self.random_state, 2)
         anchors = rows.sample(n_anchors, for_anchors)
         sigma = bandwidth_for(self.bandwidth, anchors, anchors, owner)
         K, mean = centered_kernel(kernel(anchors, anchors, sigma), owner)

@@ -11,7 +11,7 @@ from scipy.linalg import eigh
 from bitfold import _validation
 from bitfold._linalg.spectral import largest
 from bitfold._threads import serial_blas
-from bitfold._types import AnyArray, Float64Array, Int64Array, ProgressCallback, StepCallback
+from bitfold._types import AnyArray, Float64Array, Int64Array, ProgressCallback, Seed, StepCallback
 from bitfold.hashers._labels import SupervisedMixin, labeled
 from bitfold.hashers.base.kernel import KernelHasher, bandwidth_for, centered_kernel, kernel
 from bitfold.io.rows import Rows
@@ -97,13 +97,13 @@ def smooth_loss(a: Float64Array, K: Float64Array, residue: Residue) -> tuple[flo
 
 
 def descend(
-    a: Float64Array, K: Float64Array, residue: Residue, n_iter: int = N_ITER
+    a: Float64Array, K: Float64Array, residue: Residue, max_iter: int = N_ITER
 ) -> Float64Array:
     """Lower the smooth loss from a start, by Nesterov's accelerated gradient."""
     loss, slope = smooth_loss(a, K, residue)
     ahead, momentum = a, 1.0
     step = 1 / max(float(np.linalg.norm(slope)), _TINY)
-    for _ in range(n_iter):
+    for _ in range(max_iter):
         following, reached, step = _downhill(ahead, K, residue, 2 * step)
         if reached >= loss:
             if momentum == 1:
@@ -228,7 +228,7 @@ class KSH(SupervisedMixin, KernelHasher):
         n_anchors: int = 300,
         n_samples: int = 2000,
         bandwidth: float | None = None,
-        random_state: _validation.Seed = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.n_anchors = n_anchors
@@ -238,11 +238,11 @@ class KSH(SupervisedMixin, KernelHasher):
 
     def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         owner = rows.owner
-        n_bits = _validation.integer(self.n_bits, "n_bits", owner, low=1)
-        n_anchors = _validation.integer(self.n_anchors, "n_anchors", owner, low=1)
-        n_samples = _validation.integer(self.n_samples, "n_samples", owner, low=2)
+        n_bits = _validation.check_integer(self.n_bits, "n_bits", owner, low=1)
+        n_anchors = _validation.check_integer(self.n_anchors, "n_anchors", owner, low=1)
+        n_samples = _validation.check_integer(self.n_samples, "n_samples", owner, low=2)
         known = labeled(y, len(rows), owner)
-        for_anchors, for_sample = _validation.generators(self.random_state, 2)
+        for_anchors, for_sample = _validation.spawn_generators(self.random_state, 2)
         anchors = rows.sample(n_anchors, for_anchors)
         part = known.sample(n_samples, for_sample)
         sample = rows.take(part.rows)

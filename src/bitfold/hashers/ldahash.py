@@ -11,7 +11,7 @@ from bitfold._linalg.principal import along, n_bits_within_features
 from bitfold._linalg.scatter import Scatter, scatter, whitening
 from bitfold._linalg.spectral import largest, with_fixed_signs
 from bitfold._threads import serial_blas
-from bitfold._types import AnyArray, Float32Array, Float64Array, Int64Array, ProgressCallback
+from bitfold._types import AnyArray, Float32Array, Float64Array, Int64Array, ProgressCallback, Seed
 from bitfold.hashers._labels import Labeled, SupervisedMixin, labeled
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.io.rows import Rows, block_length
@@ -175,7 +175,7 @@ class LDAHash(SupervisedMixin, LinearHasher):
         *,
         n_pairs: int = 20_000,
         regularization: float = 1e-4,
-        random_state: _validation.Seed = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.n_pairs = n_pairs
@@ -184,13 +184,15 @@ class LDAHash(SupervisedMixin, LinearHasher):
 
     def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         n_bits = None if self.n_bits is None else n_bits_within_features(self.n_bits, rows)
-        n_pairs = _validation.integer(self.n_pairs, "n_pairs", rows.owner, low=1)
-        regularization = _validation.positive(self.regularization, "regularization", rows.owner)
+        n_pairs = _validation.check_integer(self.n_pairs, "n_pairs", rows.owner, low=1)
+        regularization = _validation.check_positive(
+            self.regularization, "regularization", rows.owner
+        )
         known = labeled(y, len(rows), rows.owner)
         n_bits = n_bits or min(known.n_classes - 1, rows.n_features)
         if len(known.rows) == known.n_classes:
-            _validation.refuse("y", rows.owner, "labels that some rows share", "none twice")
-        for_rows, for_pairs = _validation.generators(self.random_state, 2)
+            _validation.raise_invalid("y", rows.owner, "labels that some rows share", "none twice")
+        for_rows, for_pairs = _validation.spawn_generators(self.random_state, 2)
         pairs = pair_covariances(rows, known, scatter(rows, known))
         with serial_blas():  # the same directions on any number of cores
             directions = discriminants(pairs, n_bits, regularization)

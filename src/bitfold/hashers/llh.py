@@ -14,9 +14,16 @@ from bitfold._kernels.locally_linear import sparse_weights, weighted_sum
 from bitfold._linalg import graph, spectral
 from bitfold._linalg.principal import DEFAULT_BITS
 from bitfold._threads import serial_blas
-from bitfold._types import AnyArray, Float32Array, Float64Array, ProgressCallback, StepCallback
+from bitfold._types import (
+    AnyArray,
+    Float32Array,
+    Float64Array,
+    ProgressCallback,
+    Seed,
+    StepCallback,
+)
 from bitfold.base_set import BaseStrategy, KMeansBase
-from bitfold.hashers.base.base_set import InductiveHasher
+from bitfold.hashers.base.base_set import BaseSetHasher
 from bitfold.hashers.base.hasher import Hasher
 from bitfold.hashers.strategies import base_strategy
 from bitfold.induction import BaseSet
@@ -75,7 +82,7 @@ def joint_embedding(
     M: Float64Array,
     n_bits: int,
     eta: float,
-    n_iter: int,
+    max_iter: int,
     rng: np.random.Generator,
     on_step: StepCallback | None = None,
 ) -> Joint:
@@ -90,17 +97,17 @@ def joint_embedding(
     Z = spectral.smoothest(M, n_bits)
     Z = Z @ itq(Z.astype(np.float32), rng).matrix
     losses = []
-    for step in range(n_iter):
+    for step in range(max_iter):
         B = signs(Z)
         MZ = M @ Z
         losses.append(float(np.sum(Z * MZ) + eta * np.square(B - Z).sum()))
         Z = frame(bound * Z - MZ + eta * B)
         if on_step:
-            on_step(step + 1, n_iter)
+            on_step(step + 1, max_iter)
     return Joint(Z, losses)
 
 
-class LLH(InductiveHasher):
+class LLH(BaseSetHasher):
     """Locally linear hashing: a point's code is rebuilt from its neighbors' as the point is.
 
     Each point is written as a combination of a few near ones, by weights that sum to one, may be
@@ -115,16 +122,16 @@ class LLH(InductiveHasher):
         Length of the codes, at most the number of base points less one; None is 64, or as many as
         there are.
     base
-        How to choose the points that are embedded: a strategy, or "kmeans", "kmedians", "random".
+        How to choose the points that are embedded: a strategy, or "kmeans", "kmedoids", "random".
         None is ``KMeansBase(1000)``.
-    k
+    n_neighbors
         Nearest points that a point may be rebuilt from.
     sparsity
         λ, the price of weights against the error of rebuilding relative to the mean squared
         distance of the neighbors. More of it leaves fewer and nearer ones.
     eta
         η, the weight of closeness to signs against rebuilding in the embedding.
-    n_iter
+    max_iter
         Rounds of embedding and signs.
     random_state
         Seed or generator.
@@ -146,7 +153,11 @@ class LLH(InductiveHasher):
     Codes(1797 x 32 bits)
     """
 
-    _scalars: ClassVar[dict[str, type]] = {**Hasher._scalars, "k_": int, "sparsity_": float}
+    _scalars: ClassVar[dict[str, type]] = {
+        **Hasher._scalars,
+        "n_neighbors_": int,
+        "sparsity_": float,
+    }
 
     sparsity_: float
 
@@ -155,48 +166,52 @@ class LLH(InductiveHasher):
         n_bits: int | None = None,
         *,
         base: BaseStrategy | str | None = None,
-        k: int = 10,
+        n_neighbors: int = 10,
         sparsity: float = 0.1,
         eta: float = 0.1,
-        n_iter: int = 50,
-        random_state: _validation.Seed = None,
+        max_iter: int = 50,
+        random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.base = base
-        self.k = k
+        self.n_neighbors = n_neighbors
         self.sparsity = sparsity
         self.eta = eta
-        self.n_iter = n_iter
+        self.max_iter = max_iter
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         owner = type(self).__name__
         if self.n_bits is not None:
-            _validation.integer(self.n_bits, "n_bits", owner, low=1)
-        self.sparsity_ = _validation.positive(self.sparsity, "sparsity", owner)
-        eta = _validation.positive(self.eta, "eta", owner)
-        n_iter = _validation.integer(self.n_iter, "n_iter", owner, low=0)
+            _validation.check_integer(self.n_bits, "n_bits", owner, low=1)
+        self.sparsity_ = _validation.check_positive(self.sparsity, "sparsity", owner)
+        eta = _validation.check_positive(self.eta, "eta", owner)
+        max_iter = _validation.check_integer(self.max_iter, "max_iter", owner, low=0)
         base = base_strategy(self.base, owner, KMeansBase(1000))
-        for_base, for_rotation = _validation.generators(self.random_state, 2)
+        for_base, for_rotation = _validation.spawn_generators(self.random_state, 2)
         points = base.choose(rows, rng=for_base, on_step=partial(progress, "base set"))
         self._settle_points(points)
         self.n_bits_ = self._length(len(points) - 1)
-        M = rebuilding_error(self.base_set_, self._carrier.apart, self.k_, self.sparsity_)
+        M = rebuilding_error(self.base_set_, self._carrier.apart, self.n_neighbors_, self.sparsity_)
         progress("weights", 1, 1)
         on_step = partial(progress, "embedding")
         # Not on all cores: sums rounded in another order would lead elsewhere in the end.
         with serial_blas():
-            Z = joint_embedding(M, self.n_bits_, eta, n_iter, for_rotation, on_step).embedding
+            Z = joint_embedding(M, self.n_bits_, eta, max_iter, for_rotation, on_step).embedding
         self.bit_embedding_ = np.ascontiguousarray(Z, np.float32)
 
     def _length(self, most: int) -> int:
         n_bits = min(DEFAULT_BITS, most) if self.n_bits is None else self.n_bits
         why = f"base points - 1 = {most}"
-        return _validation.integer(n_bits, "n_bits", type(self).__name__, low=1, high=most, why=why)
+        return _validation.check_integer(
+            n_bits, "n_bits", type(self).__name__, low=1, high=most, why=why
+        )
 
     @property
     def _carrier(self) -> Carrier:
-        return self._ready(self.base_set_, lambda b: Carrier(BaseSet(b, self.k_), sq_distances(b)))
+        return self._ready(
+            self.base_set_, lambda b: Carrier(BaseSet(b, self.n_neighbors_), sq_distances(b))
+        )
 
     @property
     def _base(self) -> BaseSet:
@@ -213,5 +228,7 @@ class LLH(InductiveHasher):
 
     def _check_learned(self) -> None:
         owner, m = type(self).__name__, len(self.base_set_)
-        _validation.integer(self.k_, "k_", owner, low=1, high=m, why=f"m = {m}")
-        _validation.positive(self.sparsity_, "sparsity_", owner)
+        _validation.check_integer(
+            self.n_neighbors_, "n_neighbors_", owner, low=1, high=m, why=f"m = {m}"
+        )
+        _validation.check_positive(self.sparsity_, "sparsity_", owner)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bitfold import _validation
-from bitfold._types import AnyArray, Float64Array, ProgressCallback
+from bitfold._types import AnyArray, Float64Array, ProgressCallback, Seed
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.io.rows import Rows
 
@@ -43,16 +43,16 @@ class LSH(LinearHasher):
     Codes(1797 x 32 bits)
     """
 
-    def __init__(
-        self, n_bits: int = 64, *, center: bool = True, random_state: _validation.Seed = None
-    ) -> None:
+    def __init__(self, n_bits: int = 64, *, center: bool = True, random_state: Seed = None) -> None:
         self.n_bits = n_bits
         self.center = center
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
-        n_bits = _validation.integer(self.n_bits, "n_bits", rows.owner, low=1)
-        _validation.one_of(self.center, "center", rows.owner, (True, False))
-        W = random_directions(n_bits, rows.n_features, _validation.generator(self.random_state))
+        n_bits = _validation.check_integer(self.n_bits, "n_bits", rows.owner, low=1)
+        _validation.check_choice(self.center, "center", rows.owner, (True, False))
+        W = random_directions(
+            n_bits, rows.n_features, _validation.make_generator(self.random_state)
+        )
         # (x - center)·w > -center·w is x·w > 0.
         self._settle(W, None if self.center else -W @ rows.center.astype(np.float64))

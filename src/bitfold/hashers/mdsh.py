@@ -221,12 +221,12 @@ class MDSH(Hasher):
         if not isinstance(codes, Codes):
             raise TypeError(f"{name} of {owner} must be Codes, got {type(codes).__name__}.")
         if codes.n_bits != self.n_bits_:
-            _validation.refuse(name, owner, f"codes of {self.n_bits_} bits", codes.n_bits)
+            _validation.raise_invalid(name, owner, f"codes of {self.n_bits_} bits", codes.n_bits)
         return codes.unpack() * np.float32(2) - np.float32(1)
 
     def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         n_bits = DEFAULT_BITS if self.n_bits is None else self.n_bits
-        n_bits = _validation.integer(n_bits, "n_bits", rows.owner, low=1)
+        n_bits = _validation.check_integer(n_bits, "n_bits", rows.owner, low=1)
         C = covariance(rows)
         variances, vectors = largest(C, min(n_bits, rows.n_features))
         directions = np.ascontiguousarray(vectors.T)
@@ -246,7 +246,7 @@ class MDSH(Hasher):
 
     def _sigma(self, total_variance: float) -> float:
         if self.bandwidth is not None:
-            return _validation.squarable(self.bandwidth, "bandwidth", type(self).__name__)
+            return _validation.check_bandwidth(self.bandwidth, "bandwidth", type(self).__name__)
         # Two points are twice the total variance apart, squared, on average.
         return SHARE * float(np.sqrt(2 * max(total_variance, 0))) or 1.0
 
@@ -255,11 +255,13 @@ class MDSH(Hasher):
         owner, there = type(self).__name__, len(chosen.values)
         if there == 0:
             demand = "rows that differ, by a part of the bandwidth at least"
-            _validation.refuse("X", owner, demand, "equal ones")
+            _validation.raise_invalid("X", owner, demand, "equal ones")
         n_bits = min(DEFAULT_BITS, there)
         if self.n_bits is not None:
             why = f"eigenfunctions = {there}"
-            n_bits = _validation.integer(self.n_bits, "n_bits", owner, low=1, high=there, why=why)
+            n_bits = _validation.check_integer(
+                self.n_bits, "n_bits", owner, low=1, high=there, why=why
+            )
         used, which = np.unique(chosen.directions[:n_bits], return_inverse=True)
         self.n_bits_ = n_bits
         self.directions_ = directions[used].astype(np.float32)
@@ -281,5 +283,5 @@ class MDSH(Hasher):
         owner = type(self).__name__
         which = self.bit_directions_
         if not np.isin(which, np.arange(len(self.directions_))).all():
-            _validation.refuse("bit_directions_", owner, "rows of directions_", which)
-        _validation.squarable(self.bandwidth_, "bandwidth_", owner)
+            _validation.raise_invalid("bit_directions_", owner, "rows of directions_", which)
+        _validation.check_bandwidth(self.bandwidth_, "bandwidth_", owner)

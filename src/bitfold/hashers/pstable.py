@@ -7,8 +7,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from bitfold import _validation
-from bitfold._types import AnyArray, Float64Array, ProgressCallback
-from bitfold.hashers.base.periodic import WaveHasher
+from bitfold._types import AnyArray, Float64Array, ProgressCallback, Seed
+from bitfold.hashers.base.periodic import PeriodicHasher
 from bitfold.hashers.sklsh import neighbor_distance, scale
 from bitfold.io.rows import Rows
 
@@ -31,7 +31,7 @@ def random_buckets(
     return Buckets(draw((n_bits, n_features)), rng.uniform(0, width, n_bits))
 
 
-class PStableLSH(WaveHasher):
+class PStableLSH(PeriodicHasher):
     """The parity of the bucket that a random projection falls into.
 
     The paper's hash is the whole number of the bucket, ⌊(a·x + b) / width⌋; a code keeps one bit
@@ -68,7 +68,7 @@ class PStableLSH(WaveHasher):
     Codes(1797 x 32 bits)
     """
 
-    _scalars: ClassVar[dict[str, type]] = {**WaveHasher._scalars, "width_": float}
+    _scalars: ClassVar[dict[str, type]] = {**PeriodicHasher._scalars, "width_": float}
 
     width_: float
 
@@ -78,7 +78,7 @@ class PStableLSH(WaveHasher):
         *,
         p: int = 2,
         width: float | None = None,
-        random_state: _validation.Seed = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.p = p
@@ -86,9 +86,9 @@ class PStableLSH(WaveHasher):
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
-        n_bits = _validation.integer(self.n_bits, "n_bits", rows.owner, low=1)
-        p = int(_validation.one_of(self.p, "p", rows.owner, (1, 2)))
-        for_buckets, for_sample = _validation.generators(self.random_state, 2)
+        n_bits = _validation.check_integer(self.n_bits, "n_bits", rows.owner, low=1)
+        p = int(_validation.check_choice(self.p, "p", rows.owner, (1, 2)))
+        for_buckets, for_sample = _validation.spawn_generators(self.random_state, 2)
         if self.width is None:
             self.width_ = WIDTHS * neighbor_distance(rows, for_sample, p)
             progress("width", 1, 1)

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.svm import SVC
 
 from bitfold import _validation
-from bitfold._types import AnyArray, Int64Array, ProgressCallback
+from bitfold._types import AnyArray, Int64Array, ProgressCallback, Seed
 from bitfold.hashers.base.linear import Hyperplane, LinearHasher
 from bitfold.io.rows import Rows
 
@@ -70,7 +70,7 @@ class RMMH(LinearHasher):
         *,
         n_samples: int = 32,
         C: float = 1.0,
-        random_state: _validation.Seed = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.n_samples = n_samples
@@ -79,10 +79,10 @@ class RMMH(LinearHasher):
 
     def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         owner = rows.owner
-        n_bits = _validation.integer(self.n_bits, "n_bits", owner, low=1)
-        n_samples = _validation.integer(self.n_samples, "n_samples", owner, low=2)
-        C = _validation.positive(self.C, "C", owner)
-        for_rows, for_labels = _validation.generators(self.random_state, 2)
+        n_bits = _validation.check_integer(self.n_bits, "n_bits", owner, low=1)
+        n_samples = _validation.check_integer(self.n_samples, "n_samples", owner, low=2)
+        C = _validation.check_positive(self.C, "C", owner)
+        for_rows, for_labels = _validation.spawn_generators(self.random_state, 2)
         normals, thresholds = np.empty((n_bits, rows.n_features)), np.empty(n_bits)
         for bit in range(n_bits):
             sample = rows.sample(n_samples, for_rows)

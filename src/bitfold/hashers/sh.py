@@ -9,7 +9,7 @@ import numpy as np
 from bitfold import _validation
 from bitfold._linalg.principal import principal_directions
 from bitfold._types import AnyArray, Float32Array, Float64Array, IntpArray, ProgressCallback
-from bitfold.hashers.base.periodic import WaveHasher
+from bitfold.hashers.base.periodic import PeriodicHasher
 from bitfold.io.rows import Rows, block_length
 
 _LARGEST = float(np.finfo(np.float32).max)
@@ -58,7 +58,7 @@ def slowest_modes(ranges: Float64Array, n_bits: int) -> Modes:
     return Modes(chosen // n_bits, frequencies[chosen])
 
 
-class SH(WaveHasher):
+class SH(PeriodicHasher):
     """Spectral hashing: a bit is the sign of a wave along a principal direction.
 
     For data spread evenly over a box, the smoothest balanced and uncorrelated bits are the signs
@@ -88,7 +88,7 @@ class SH(WaveHasher):
     """
 
     _layout: ClassVar[dict[str, tuple[str, ...]]] = {
-        **WaveHasher._layout,
+        **PeriodicHasher._layout,
         "eigenvalues_": ("n_bits_",),
     }
 
@@ -98,13 +98,13 @@ class SH(WaveHasher):
         self.n_bits = n_bits
 
     def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
-        n_bits = _validation.integer(self.n_bits, "n_bits", rows.owner, low=1)
+        n_bits = _validation.check_integer(self.n_bits, "n_bits", rows.owner, low=1)
         directions = principal_directions(rows, min(n_bits, rows.n_features)).directions
         progress("principal directions", 1, 1)
         low, high = extent(rows, directions)
         modes = slowest_modes(high - low, n_bits)
         if not modes.frequencies[-1] < _LARGEST:
-            _validation.refuse("X", rows.owner, "at least 2 rows that differ", "equal ones")
+            _validation.raise_invalid("X", rows.owner, "at least 2 rows that differ", "equal ones")
         omega = modes.frequencies
         self._settle(omega[:, None] * directions[modes.directions], -omega * low[modes.directions])
         self.eigenvalues_ = np.square(omega / omega[0]).astype(np.float32)

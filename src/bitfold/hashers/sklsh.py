@@ -9,8 +9,8 @@ from scipy.spatial.distance import cdist
 
 from bitfold import _validation
 from bitfold._threads import map_blocks
-from bitfold._types import AnyArray, Float64Array, ProgressCallback
-from bitfold.hashers.base.periodic import WaveHasher
+from bitfold._types import AnyArray, Float64Array, ProgressCallback, Seed
+from bitfold.hashers.base.periodic import PeriodicHasher
 from bitfold.io.rows import Rows
 
 NEIGHBOR = 50
@@ -49,9 +49,9 @@ def neighbor_distance(rows: Rows, rng: np.random.Generator, p: int = 2) -> float
 
 def scale(value: Any, name: str, owner: str) -> float:
     """Check a length that waves are measured in."""
-    length = _validation.positive(value, name, owner)
+    length = _validation.check_positive(value, name, owner)
     if not 1 / LONGEST <= length <= LONGEST:
-        _validation.refuse(name, owner, "between 1e-30 and 1e30", value)
+        _validation.raise_invalid(name, owner, "between 1e-30 and 1e30", value)
     return length
 
 
@@ -72,7 +72,7 @@ def random_waves(n_bits: int, n_features: int, bandwidth: float, rng: np.random.
     )
 
 
-class SKLSH(WaveHasher):
+class SKLSH(PeriodicHasher):
     """Random waves: how often two codes differ depends on the Gaussian kernel alone.
 
     The share of differing bits grows with the distance from 0 and levels off near 4/π² where the
@@ -107,7 +107,7 @@ class SKLSH(WaveHasher):
     Codes(1797 x 32 bits)
     """
 
-    _scalars: ClassVar[dict[str, type]] = {**WaveHasher._scalars, "bandwidth_": float}
+    _scalars: ClassVar[dict[str, type]] = {**PeriodicHasher._scalars, "bandwidth_": float}
 
     bandwidth_: float
 
@@ -116,15 +116,15 @@ class SKLSH(WaveHasher):
         n_bits: int = 64,
         *,
         bandwidth: float | None = None,
-        random_state: _validation.Seed = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.bandwidth = bandwidth
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
-        n_bits = _validation.integer(self.n_bits, "n_bits", rows.owner, low=1)
-        for_waves, for_sample = _validation.generators(self.random_state, 2)
+        n_bits = _validation.check_integer(self.n_bits, "n_bits", rows.owner, low=1)
+        for_waves, for_sample = _validation.spawn_generators(self.random_state, 2)
         if self.bandwidth is None:
             self.bandwidth_ = neighbor_distance(rows, for_sample)
             progress("bandwidth", 1, 1)

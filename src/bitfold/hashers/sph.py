@@ -11,7 +11,7 @@ import numpy as np
 from bitfold import _validation
 from bitfold._kernels import products
 from bitfold._threads import map_blocks, serial_blas
-from bitfold._types import AnyArray, BoolArray, Float32Array, ProgressCallback
+from bitfold._types import AnyArray, BoolArray, Float32Array, ProgressCallback, Seed
 from bitfold.codes import Codes
 from bitfold.hashers.base.hasher import Hasher
 from bitfold.io.rows import Rows, block_length
@@ -179,7 +179,7 @@ class SpH(Hasher):
         *,
         n_samples: int = 10_000,
         max_iter: int = 100,
-        random_state: _validation.Seed = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.n_samples = n_samples
@@ -187,10 +187,10 @@ class SpH(Hasher):
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
-        n_bits = _validation.integer(self.n_bits, "n_bits", rows.owner, low=1)
-        n_samples = _validation.integer(self.n_samples, "n_samples", rows.owner, low=2)
-        max_iter = _validation.integer(self.max_iter, "max_iter", rows.owner, low=1)
-        for_sample, for_pivots = _validation.generators(self.random_state, 2)
+        n_bits = _validation.check_integer(self.n_bits, "n_bits", rows.owner, low=1)
+        n_samples = _validation.check_integer(self.n_samples, "n_samples", rows.owner, low=2)
+        max_iter = _validation.check_integer(self.max_iter, "max_iter", rows.owner, low=1)
+        for_sample, for_pivots = _validation.spawn_generators(self.random_state, 2)
         sample = rows.sample(n_samples, for_sample)
         found = spheres(sample, n_bits, max_iter, for_pivots, partial(progress, "spheres"))
         self.n_bits_ = n_bits
@@ -218,7 +218,7 @@ class SpH(Hasher):
             Codes of equal length.
         """
         if a.n_bits != b.n_bits:
-            _validation.refuse("b", "distance", f"codes of {a.n_bits} bits", b.n_bits)
+            _validation.raise_invalid("b", "distance", f"codes of {a.n_bits} bits", b.n_bits)
         out = np.empty((len(a), len(b)), np.float32)
         step = block_length(max(a.n_bits, len(a)))
         left = a.unpack().astype(np.float32)

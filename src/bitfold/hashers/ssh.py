@@ -16,6 +16,7 @@ from bitfold._types import (
     Float64Array,
     Int64Array,
     ProgressCallback,
+    Seed,
     StepCallback,
 )
 from bitfold.hashers._labels import SupervisedMixin, labeled
@@ -164,7 +165,7 @@ class SSH(SupervisedMixin, LinearHasher):
         variant: str = "sequential",
         n_samples: int = 2000,
         eta: float = 0.1,
-        random_state: _validation.Seed = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.variant = variant
@@ -174,15 +175,15 @@ class SSH(SupervisedMixin, LinearHasher):
 
     def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
         owner = rows.owner
-        variant = _validation.one_of(self.variant, "variant", owner, _VARIANTS)
+        variant = _validation.check_choice(self.variant, "variant", owner, _VARIANTS)
         if variant == "sequential" and self.n_bits is not None:
-            n_bits = _validation.integer(self.n_bits, "n_bits", owner, low=1)
+            n_bits = _validation.check_integer(self.n_bits, "n_bits", owner, low=1)
         else:
             n_bits = n_bits_within_features(self.n_bits, rows)
-        n_samples = _validation.integer(self.n_samples, "n_samples", owner, low=2)
-        eta = _validation.positive(self.eta, "eta", owner)
+        n_samples = _validation.check_integer(self.n_samples, "n_samples", owner, low=2)
+        eta = _validation.check_positive(self.eta, "eta", owner)
         known = labeled(y, len(rows), owner)
-        part = known.sample(n_samples, _validation.generator(self.random_state))
+        part = known.sample(n_samples, _validation.make_generator(self.random_state))
         X, S = rows.take(part.rows), pair_labels(part.classes)
         C = covariance(rows)
         with serial_blas():

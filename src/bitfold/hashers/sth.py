@@ -12,7 +12,7 @@ from bitfold._linalg.graph import gaussian_graph
 from bitfold._linalg.principal import DEFAULT_BITS
 from bitfold._linalg.spectral import smallest, with_fixed_signs
 from bitfold._threads import serial_blas
-from bitfold._types import AnyArray, BoolArray, Float64Array, ProgressCallback
+from bitfold._types import AnyArray, BoolArray, Float64Array, ProgressCallback, Seed
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.io.rows import Rows
 
@@ -107,7 +107,7 @@ class STH(LinearHasher):
         n_samples: int = 5000,
         n_neighbors: int = 25,
         C: float = 10.0,
-        random_state: _validation.Seed = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.n_samples = n_samples
@@ -116,14 +116,16 @@ class STH(LinearHasher):
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
-        n_samples = _validation.integer(self.n_samples, "n_samples", rows.owner, low=2)
-        n_neighbors = _validation.integer(self.n_neighbors, "n_neighbors", rows.owner, low=1)
-        C = _validation.positive(self.C, "C", rows.owner)
+        n_samples = _validation.check_integer(self.n_samples, "n_samples", rows.owner, low=2)
+        n_neighbors = _validation.check_integer(self.n_neighbors, "n_neighbors", rows.owner, low=1)
+        C = _validation.check_positive(self.C, "C", rows.owner)
         n_bits = self._length(min(n_samples, len(rows)) - 1)
-        sample = rows.sample(n_samples, _validation.generator(self.random_state)).astype(np.float64)
+        sample = rows.sample(n_samples, _validation.make_generator(self.random_state)).astype(
+            np.float64
+        )
         length = float(np.sqrt(np.square(sample).sum(axis=1).mean()))
         if length == 0:
-            _validation.refuse("X", rows.owner, "at least 2 rows that differ", "equal ones")
+            _validation.raise_invalid("X", rows.owner, "at least 2 rows that differ", "equal ones")
         weights = gaussian_graph(sample, n_neighbors)
         progress("graph", 1, 1)
         bits = median_bits(laplacian_eigenvectors(weights, n_bits))
@@ -133,7 +135,9 @@ class STH(LinearHasher):
     def _length(self, most: int) -> int:
         n_bits = min(DEFAULT_BITS, most) if self.n_bits is None else self.n_bits
         why = f"sampled rows - 1 = {most}"
-        return _validation.integer(n_bits, "n_bits", type(self).__name__, low=1, high=most, why=why)
+        return _validation.check_integer(
+            n_bits, "n_bits", type(self).__name__, low=1, high=most, why=why
+        )
 
 
 def _machines(

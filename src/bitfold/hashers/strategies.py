@@ -7,14 +7,14 @@ from typing import Any, TypeVar
 from sklearn.base import clone
 
 from bitfold import embedding as e
-from bitfold._validation import refuse
-from bitfold.base_set import BaseStrategy, KMeansBase, KMediansBase, RandomBase
+from bitfold._validation import raise_invalid
+from bitfold.base_set import BaseStrategy, KMeansBase, KMedoidsBase, RandomBase
 
 T = TypeVar("T")
 
 BASES: dict[str, type[BaseStrategy]] = {
     "kmeans": KMeansBase,
-    "kmedians": KMediansBase,
+    "kmedoids": KMedoidsBase,
     "random": RandomBase,
 }
 
@@ -34,7 +34,7 @@ EMBEDDINGS: dict[str, type[e.Embedding]] = {
 def base_strategy(value: Any, owner: str, default: BaseStrategy) -> BaseStrategy:
     """Return the strategy that chooses the base set; a name has the default's number of points."""
     if isinstance(value, str) and value in BASES:
-        return BASES[value](default.m)
+        return BASES[value](default.n_base_points)
     return _strategy(value, "base", owner, BASES, BaseStrategy, default)
 
 
@@ -52,6 +52,8 @@ def _strategy(
         return default
     if not isinstance(value, kind):
         choices = ", ".join(repr(known) for known in names)
-        refuse(name, owner, f"one of {choices}, or an object of {kind.__name__}", repr(value))
+        raise_invalid(
+            name, owner, f"one of {choices}, or an object of {kind.__name__}", repr(value)
+        )
     copy: T = clone(value)
     return copy

@@ -11,13 +11,10 @@ from typing import Any
 import numpy as np
 
 from bitfold._types import AnyArray
+from bitfold.errors import DataError
 
 _BATCH_BYTES = 8 << 20
 """What one batch of 32-bit numbers may weigh."""
-
-
-class Misshapen(ValueError):
-    """Raised when lists are not rows of a matrix: missing, or of several lengths."""
 
 
 def is_tabular(X: Any) -> bool:
@@ -56,10 +53,10 @@ def as_matrix(lists: Any, what: str) -> AnyArray:
     """Lists of one length as rows; ``what`` names them in errors."""
     values = lists.flatten()
     if lists.null_count or values.null_count or not len(lists):
-        raise Misshapen(f"{what} must hold a list in every row, got missing values.")
+        raise DataError(f"{what} must hold a list in every row, got missing values.")
     lengths = np.unique(lists.value_lengths().to_numpy(zero_copy_only=False))
     if len(lengths) != 1:
-        raise Misshapen(f"{what} must hold lists of one length, got {len(lengths)} lengths.")
+        raise DataError(f"{what} must hold lists of one length, got {len(lengths)} lengths.")
     return np.asarray(values.to_numpy(zero_copy_only=False)).reshape(len(lists), -1)
 
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from bitfold._types import AnyArray, ProgressCallback
 from bitfold.codes import Codes
+from bitfold.errors import InputChangedError
 from bitfold.hashers import Hasher, _persistence
 from bitfold.io import model_file, sources
 from bitfold.io.model_file import PathLike
@@ -34,10 +35,6 @@ _LOOKED_AT = 16
 """Rows that tell one source from another; of a chunked one fewer, as each costs a chunk."""
 
 _FORMAT = "bitfold codes 1"
-
-
-class ChangedInput(ValueError):
-    """Raised when unfinished codes were made by another model or from other vectors."""
 
 
 def encode_to_file(
@@ -53,7 +50,7 @@ def encode_to_file(
 
     Codes are written as they are made, and forced to the disk every second or so. Called again
     after an interruption with the same model and vectors it goes on where it was; with others it
-    raises :class:`ChangedInput`. The file has its name only when it is complete.
+    raises :class:`InputChangedError`. The file has its name only when it is complete.
 
     Parameters
     ----------
@@ -109,7 +106,7 @@ class _Partial:
         note = None if restart else self._read_note()
         for what, digest in made_from.items() if note else ():
             if note and note["made_from"].get(what) != digest:
-                raise ChangedInput(
+                raise InputChangedError(
                     f"{self._path} must be finished with the {what} it was begun with, got "
                     "another; go on with that, or restart."
                 )
@@ -147,7 +144,7 @@ class _Partial:
         problem: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if kind is not None and not isinstance(problem, ChangedInput):
+        if kind is not None and not isinstance(problem, InputChangedError):
             # Worth keeping is what going on may finish; wrong vectors stay wrong.
             if self.rows and issubclass(kind, (KeyboardInterrupt, OSError, MemoryError)):
                 with suppress(OSError):

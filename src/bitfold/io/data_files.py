@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 from bitfold._types import ProgressCallback
+from bitfold.errors import DownloadError, MissingDataError
 from bitfold.io import cache
-from bitfold.io.download import Remote, Unreachable, fetch
-from bitfold.io.formats.errors import MissingData
+from bitfold.io.download import Remote, fetch
 from bitfold.io.progress import shown
 
 
@@ -44,16 +44,16 @@ def downloaded(
     try:
         with shown(progress) as report:
             fetch(remote, path, report)
-    except Unreachable as error:
+    except DownloadError as error:
         raise missing(folder, remote.name, remote.url, str(error)) from None
     return path
 
 
-def missing(folder: str, name: str, url: str = "", why: str = "") -> MissingData:
+def missing(folder: str, name: str, url: str = "", why: str = "") -> MissingDataError:
     """Say what is needed, where it is looked for, and why it was not downloaded."""
     data = os.environ.get("BITFOLD_DATA") or "not set"
     places = f"below the folder that BITFOLD_DATA names ({data}) or in the cache {cache.root()}"
     download = f", and was not downloaded from {url} ({why})" if url else ""
-    return MissingData(
+    return MissingDataError(
         f"the data set {folder} needs {folder}/{name}, which is neither {places}{download}."
     )

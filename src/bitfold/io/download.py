@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import Request, urlopen
 
 from bitfold._types import ProgressCallback
-from bitfold.io.formats.errors import DamagedData
+from bitfold.errors import DownloadError, FormatError
 
 TIMEOUT = 5.0
 """Seconds without a byte after which a connection counts as broken."""
@@ -38,10 +38,6 @@ class Remote(NamedTuple):
     def name(self) -> str:
         """The name of the file."""
         return self.url.rsplit("/", 1)[1]
-
-
-class Unreachable(Exception):
-    """Raised when a file cannot be downloaded; the text says why."""
 
 
 class _Stream(NamedTuple):
@@ -76,7 +72,7 @@ def fetch(remote: Remote, path: Path, progress: ProgressCallback) -> None:
         version = part.with_name(part.name + ".version")
         try:
             _fill(remote, file, version, progress)
-        except Unreachable:
+        except DownloadError:
             if not file.tell():
                 part.unlink()
                 version.unlink(missing_ok=True)
@@ -116,11 +112,11 @@ def _fill(remote: Remote, file: BinaryIO, version: Path, progress: ProgressCallb
                 version.unlink(missing_ok=True)
                 return
             reason = "the connection broke off"
-        except Unreachable as error:
+        except DownloadError as error:
             reason = str(error)
         if file.tell() == before:
             break
-    raise Unreachable(f"{reason}; {file.tell()} bytes are kept" if file.tell() else reason)
+    raise DownloadError(f"{reason}; {file.tell()} bytes are kept" if file.tell() else reason)
 
 
 def _receive(remote: Remote, file: BinaryIO, version: Path, progress: ProgressCallback) -> bool:
@@ -161,11 +157,11 @@ def _opened(url: str, start: int, version: str) -> Iterator[_Stream]:
             stream = stack.enter_context(protocol(url, start, version))
         except HTTPError as error:
             error.close()
-            raise Unreachable(f"the server answers {error.code} {error.reason}") from None
+            raise DownloadError(f"the server answers {error.code} {error.reason}") from None
         except URLError as error:
-            raise Unreachable(_sentence(error.reason)) from None
+            raise DownloadError(_sentence(error.reason)) from None
         except (OSError, EOFError, ftplib.Error, http.client.HTTPException) as error:
-            raise Unreachable(_sentence(error)) from None
+            raise DownloadError(_sentence(error)) from None
         yield stream
 
 
@@ -194,7 +190,7 @@ def _http(url: str, start: int, version: str) -> Iterator[_Stream]:
     with response:
         begins, total = _place(response)
         if begins > start:
-            raise Unreachable("the server sends another part than was asked for")
+            raise DownloadError("the server sends another part than was asked for")
         yield _Stream(begins, total, _version(response.headers), response.read)
 
 
@@ -205,7 +201,7 @@ def _place(response: http.client.HTTPResponse) -> tuple[int, int | None]:
         return 0, int(length) if length.isdecimal() else None
     found = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", ""))
     if not found:
-        raise Unreachable("the server does not tell which part it sends")
+        raise DownloadError("the server does not tell which part it sends")
     return int(found[1]), None if found[2] == "*" else int(found[2])
 
 
@@ -247,6 +243,6 @@ def _verify(remote: Remote, part: Path, path: Path) -> None:
         warnings.warn(seen, stacklevel=2)
     elif digest != known:
         part.unlink()
-        raise DamagedData(
+        raise FormatError(
             f"{remote.url} must have the sha256 {known}, got {digest}; the file was removed."
         )

@@ -24,6 +24,7 @@ import numpy as np
 
 from bitfold import _validation
 from bitfold._types import AnyArray, UInt8Array
+from bitfold.errors import FormatError
 
 PathLike = str | os.PathLike[str]
 Arrays = dict[str, AnyArray]
@@ -37,13 +38,6 @@ _CODES = {dtype.str: code for code, dtype in _DTYPES.items()}
 
 _VERSION = "1"
 _MAX_HEADER = 100_000_000  # the limit of safetensors itself
-
-
-class FormatError(ValueError):
-    """Raised by :func:`read` when what lies at the path cannot be read as a bitfold file.
-
-    It is something else, is truncated or damaged, or was written by a newer bitfold.
-    """
 
 
 class Stored(NamedTuple):
@@ -154,7 +148,9 @@ def sync_directory(directory: Path) -> None:
 def _text(value: object, name: str, owner: str) -> str:
     # Not printable are lone surrogates too: Python would write them, safetensors not read them.
     if not isinstance(value, str) or not value.isprintable() or value == "__metadata__":
-        _validation.refuse(name, owner, "printable text other than '__metadata__'", repr(value))
+        _validation.raise_invalid(
+            name, owner, "printable text other than '__metadata__'", repr(value)
+        )
     return value
 
 
@@ -167,7 +163,7 @@ def _dump(meta: dict[str, Any], owner: str) -> str:
     except (TypeError, ValueError, RecursionError) as error:
         reason = f"an error ({error})"
     if reason:
-        _validation.refuse("meta", owner, "a dict that JSON gives back unchanged", reason)
+        _validation.raise_invalid("meta", owner, "a dict that JSON gives back unchanged", reason)
     return text
 
 
@@ -175,7 +171,7 @@ def _storable(array: AnyArray, name: str, owner: str) -> AnyArray:
     dtype = array.dtype.newbyteorder("<")
     if dtype.str not in _CODES:
         demand = "booleans, integers or reals of at most 64 bits"
-        _validation.refuse(f"array {name!r}", owner, demand, f"dtype {array.dtype}")
+        _validation.raise_invalid(f"array {name!r}", owner, demand, f"dtype {array.dtype}")
     return np.asarray(array, dtype, order="C")
 
 
@@ -204,7 +200,7 @@ def _encode_header(kind: str, meta: str, arrays: Arrays) -> bytes:
     # The first array starts on a cache line.
     text += b" " * (-(8 + len(text)) % 64)
     if len(text) > _MAX_HEADER:
-        _validation.refuse("meta", kind, f"at most {_MAX_HEADER} bytes of JSON", len(text))
+        _validation.raise_invalid("meta", kind, f"at most {_MAX_HEADER} bytes of JSON", len(text))
     return len(text).to_bytes(8, "little") + text
 
 

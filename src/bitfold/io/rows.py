@@ -71,7 +71,7 @@ class Rows:
         rows = cls(matrix, np.zeros(sources.width(matrix), np.float32), owner)
         total = np.zeros(rows.n_features)
         for start, values in rows.blocks():
-            _validation.measurable(values, owner, first_row=start)
+            _validation.check_distances_fit(values, owner, first_row=start)
             total += values.sum(axis=0, dtype=np.float64)
         return cls(matrix, (total / len(matrix)).astype(np.float32), owner)
 
@@ -184,7 +184,7 @@ class Rows:
         # each.
         if not np.isfinite(_center(part, self.center, out)):
             for number, row in zip(numbers, part, strict=True):
-                _validation.finite(row[None], self.owner, first_row=int(number))
+                _validation.check_finite(row[None], self.owner, first_row=int(number))
         return out
 
 

@@ -110,7 +110,7 @@ class Stream:
 
     def __len__(self) -> int:
         if self.n_rows is None:
-            self._demand_again("counted")
+            self._check_again("counted")
             with self._lock:
                 while self.n_rows is None:
                     self._read(self._end, self._end + 1)
@@ -120,7 +120,7 @@ class Stream:
         """Rows [start, stop); there are fewer where the source ends, as with an array."""
         start, stop = rows.start or 0, rows.stop
         if rows.step not in (None, 1) or start < 0 or (stop or 0) < 0:
-            _validation.refuse("a slice", "a stream", "of rows forward", rows)
+            _validation.raise_invalid("a slice", "a stream", "of rows forward", rows)
         if stop is None or self.n_rows is not None:
             stop = len(self) if stop is None else min(stop, len(self))
         if start >= stop:
@@ -151,7 +151,7 @@ class Stream:
 
     def _restart(self, row: int) -> None:
         if self._begun:
-            self._demand_again("read again")
+            self._check_again("read again")
         self._begun = True
         self._window.clear()
         self._first, self._reading = self._begin(row)
@@ -174,14 +174,14 @@ class Stream:
         return True
 
     def _checked(self, block: Any) -> AnyArray:
-        rows: AnyArray = _validation.matrix(
+        rows: AnyArray = _validation.check_matrix(
             block, "a source of vectors", name="a block", min_rows=0
         )
         if self._about is None:
             self._about = rows[:0]
         if rows.shape[1] != self._about.shape[1]:
             demand = f"of {self._about.shape[1]} features, as the first"
-            _validation.refuse("a block", "a source of vectors", demand, rows.shape[1])
+            _validation.raise_invalid("a block", "a source of vectors", demand, rows.shape[1])
         return rows
 
     def _finish(self) -> None:
@@ -213,7 +213,7 @@ class Stream:
         width = max(1, self._about_rows().shape[1])
         return (n_threads() + 2) * int(np.clip(_LONGEST_BYTES // (4 * width), 64, 4096))
 
-    def _demand_again(self, what: str) -> None:
+    def _check_again(self, what: str) -> None:
         if self.once:
             raise TypeError(
                 f"vectors must be readable more than once to be {what}, got an iterator; "
@@ -255,7 +255,7 @@ def matrix(X: Any, owner: str, *, min_rows: int = 1, again: bool = False) -> Any
     """
     source = opened(X)
     if not isinstance(source, Stream):
-        return _validation.matrix(source, owner, min_rows=min_rows)
+        return _validation.check_matrix(source, owner, min_rows=min_rows)
     if again and source.once:
         raise TypeError(
             f"X of {owner} must be readable more than once, got an iterator; "
@@ -263,7 +263,7 @@ def matrix(X: Any, owner: str, *, min_rows: int = 1, again: bool = False) -> Any
         )
     there = len(source[:min_rows])
     if there < min_rows:
-        _validation.refuse("X", owner, f"{min_rows} rows or more", there)
+        _validation.raise_invalid("X", owner, f"{min_rows} rows or more", there)
     return source
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bitfold import _validation
 from bitfold._types import AnyArray
-from bitfold.io.formats.errors import DamagedData
+from bitfold.errors import FormatError
 from bitfold.io.formats.hdf5 import open_hdf5, read_hdf5
 from bitfold.io.formats.npy import open_npy, read_npz, stream_npy
 from bitfold.io.formats.parquet import open_parquet, read_column
@@ -101,15 +101,15 @@ def read_labels(path: str | PathLike[str], name: str | None = None) -> AnyArray:
     labels = np.asarray(_reader(asked, _LABELS)(asked))
     if labels.ndim not in (1, 2) or not labels.size or labels.dtype.kind not in "iubfU":
         came = f"{labels.dtype} of shape {labels.shape}"
-        raise DamagedData(f"{path} must hold labels, numbers or texts, got {came}.")
+        raise FormatError(f"{path} must hold labels, numbers or texts, got {came}.")
     return labels
 
 
 def _opened(asked: Asked) -> Any:
     matrix = _reader(asked, _VECTORS)(asked)
     if len(matrix.shape) != 2 or 0 in matrix.shape:
-        raise DamagedData(f"{asked.path} must hold a matrix with rows, got shape {matrix.shape}.")
-    asked.demand_numbers(matrix.dtype)
+        raise FormatError(f"{asked.path} must hold a matrix with rows, got shape {matrix.shape}.")
+    asked.check_numbers(matrix.dtype)
     return matrix
 
 
@@ -120,11 +120,11 @@ def _reader(asked: Asked, readers: Mapping[str, Reader]) -> Reader:
         raise FileNotFoundError(f"{path} does not exist.")
     if ending not in readers:
         demand = f"a file that ends in {', '.join(readers)}"
-        _validation.refuse("path", asked.owner, demand, repr(path.name))
+        _validation.raise_invalid("path", asked.owner, demand, repr(path.name))
     folder = path.is_dir() and ending in _FOLDERS
     if not folder and (not path.is_file() or not path.stat().st_size):
         what = asked.owner.split("_")[1]
-        raise DamagedData(f"{path} must be a file with {what} in it, got an empty one or none.")
+        raise FormatError(f"{path} must be a file with {what} in it, got an empty one or none.")
     return readers[ending]
 
 
@@ -132,7 +132,7 @@ def _texmex(item: str) -> Reader:
     """Reader of rows that each begin with their length as a 32-bit integer."""
 
     def read(asked: Asked) -> AnyArray:
-        asked.refuse_name()
+        asked.raise_name()
         with asked.reading(f"{asked.path.suffix} vectors of one length")():
             raw = np.memmap(asked.path, np.uint8, "r")
             length = int(raw[:4].view("<i4")[0])
@@ -149,7 +149,7 @@ def _texmex(item: str) -> Reader:
 
 
 def _read_lines(asked: Asked) -> NDArray[np.str_]:
-    asked.refuse_name()
+    asked.raise_name()
     with asked.reading("a text file with a label in each line")():
         return np.array(asked.path.read_text("utf-8").splitlines())
 

@@ -113,7 +113,7 @@ class Scan:
     def closest(self, part: slice) -> SignedIntArray:
         """Ids of the k closest rows to each of a block of queries, nearest first."""
         Q = self.queries.block(part.start, part.stop)
-        _validation.measurable(Q, "the queries", first_row=part.start)
+        _validation.check_distances_fit(Q, "the queries", first_row=part.start)
         exact = self.queries.matrix[part].astype(np.float64)
         found = np.empty((len(Q), self.k), self.id_type)
         left, limits = np.arange(len(Q)), self._guess(Q)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from bitfold._threads import map_blocks
 from bitfold._types import Float64Array, Int64Array
 from bitfold.codes import Codes
-from bitfold.metrics.histograms import demand_comparable
+from bitfold.metrics.histograms import check_comparable
 from bitfold.metrics.ranking import RankingCurves, checked_cutoffs, curves_of
 from bitfold.metrics.relevance import Answered, Relevance
 
@@ -47,7 +47,7 @@ def ranking_curves_by_id(
     cutoffs
         Ascending values of N; by default up to a hundred, evenly spaced in their logarithm.
     """
-    demand_comparable(queries, database)
+    check_comparable(queries, database)
     relevance.demand(len(queries), len(database))
     at = checked_cutoffs(cutoffs, len(database))
     sums = _count(queries, database, relevance, at)

@@ -53,7 +53,7 @@ def distance_histograms(
     # The kernel module imports numba, which takes long enough to be put off until it is needed.
     from bitfold._kernels.hamming import count
 
-    demand_comparable(queries, database)
+    check_comparable(queries, database)
     checked = as_relevance(relevance, labels, len(queries), len(database))
     shape = (len(queries), queries.n_bits + 1)
     found, relevant = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
@@ -92,7 +92,9 @@ def scan_histograms(distances: ArrayLike, relevant: ArrayLike) -> DistanceHistog
     """
     values, hits = np.atleast_2d(distances), np.atleast_2d(relevant)
     if values.shape != hits.shape:
-        _validation.refuse("relevant", "metrics", f"of shape {values.shape}", f"shape {hits.shape}")
+        _validation.raise_invalid(
+            "relevant", "metrics", f"of shape {values.shape}", f"shape {hits.shape}"
+        )
     order = np.argsort(values, axis=1, kind="stable")
     ranked = np.take_along_axis(values, order, axis=1)
     starts = np.ones(values.shape, bool)
@@ -105,14 +107,16 @@ def scan_histograms(distances: ArrayLike, relevant: ArrayLike) -> DistanceHistog
     return DistanceHistograms(found, right)
 
 
-def demand_comparable(queries: Codes, database: Codes) -> None:
+def check_comparable(queries: Codes, database: Codes) -> None:
     """Raise unless queries and database have codes of one length, with distances of 16 bits."""
     if database.n_bits > _MOST_BITS:
-        _validation.refuse(
+        _validation.raise_invalid(
             "database", "metrics", f"codes of at most {_MOST_BITS} bits", database.n_bits
         )
     if queries.n_bits != database.n_bits:
-        _validation.refuse("queries", "metrics", f"codes of {database.n_bits} bits", queries.n_bits)
+        _validation.raise_invalid(
+            "queries", "metrics", f"codes of {database.n_bits} bits", queries.n_bits
+        )
 
 
 def ratio(part: AnyArray, whole: AnyArray) -> Float64Array:

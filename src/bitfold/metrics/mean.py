@@ -45,7 +45,7 @@ def mean_average_precision(
     >>> round(mean_average_precision(database[:1], database, ["a"], ["a", "b", "a"]), 4)
     0.8333
     """
-    _validation.one_of(ties, "ties", "mean_average_precision", ("expected", "by_id"))
+    _validation.check_choice(ties, "ties", "mean_average_precision", ("expected", "by_id"))
     if ties == "by_id":
         checked = as_relevance(relevance, labels, len(queries), len(database))
         return float(average_precision_by_id(queries, database, checked, cutoff).mean())

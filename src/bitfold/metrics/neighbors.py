@@ -43,10 +43,13 @@ def closest_neighbors(
     >>> closest_neighbors([[0.0], [5.0], [1.0], [9.0]], [[0.2]], k=2)
     array([[0, 2]], dtype=int32)
     """
-    X, Q = _validation.matrix(database, "the database"), _validation.matrix(queries, "the queries")
+    X, Q = (
+        _validation.check_matrix(database, "the database"),
+        _validation.check_matrix(queries, "the queries"),
+    )
     if X.shape[1] != Q.shape[1]:
         demand = f"of {X.shape[1]} features, like the database"
-        _validation.refuse("queries", "closest_neighbors", demand, Q.shape[1])
+        _validation.raise_invalid("queries", "closest_neighbors", demand, Q.shape[1])
     scan = Scan.over(X, Q, _how_many(len(X), share, k))
     found = np.empty((len(Q), scan.k), scan.id_type)
 
@@ -78,12 +81,12 @@ def recall_at_k(found_ids: ArrayLike, true_ids: ArrayLike, k: int) -> Float64Arr
     >>> recall_at_k([[3, 1, 7]], [[1, 2, 3, 4]], k=3)
     array([0.66666667])
     """
-    _validation.integer(k, "k", "recall_at_k", low=1)
+    _validation.check_integer(k, "k", "recall_at_k", low=1)
     found = checked_ids(found_ids, "found_ids", "recall_at_k")[:, :k]
     true = checked_ids(true_ids, "true_ids", "recall_at_k")[:, :k]
     if len(found) != len(true):
         demand = f"one row for each of the {len(true)} rows of true_ids"
-        _validation.refuse("found_ids", "recall_at_k", demand, len(found))
+        _validation.raise_invalid("found_ids", "recall_at_k", demand, len(found))
     there = true >= 0
     pairs = zip(found, true, there, strict=True)
     hits = [np.count_nonzero(np.isin(ids[known], row)) for row, ids, known in pairs]
@@ -92,7 +95,9 @@ def recall_at_k(found_ids: ArrayLike, true_ids: ArrayLike, k: int) -> Float64Arr
 
 def _how_many(n: int, share: float, k: int | None) -> int:
     if k is not None:
-        return _validation.integer(k, "k", "closest_neighbors", low=1, high=n, why=f"n_rows={n}")
-    if _validation.positive(share, "share", "closest_neighbors") > 1:
-        _validation.refuse("share", "closest_neighbors", "at most 1", share)
+        return _validation.check_integer(
+            k, "k", "closest_neighbors", low=1, high=n, why=f"n_rows={n}"
+        )
+    if _validation.check_positive(share, "share", "closest_neighbors") > 1:
+        _validation.raise_invalid("share", "closest_neighbors", "at most 1", share)
     return max(1, round(share * n))

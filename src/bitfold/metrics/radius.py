@@ -44,7 +44,7 @@ def lookup(histograms: DistanceHistograms, radius: int = 2, *, empty: str = "zer
         ``"skip"``: it is left out of the mean precision, which is NaN if no query is left. Its
         recall is 0 in either case.
     """
-    _validation.integer(radius, "radius", "lookup", low=0)
+    _validation.check_integer(radius, "radius", "lookup", low=0)
     curve = precision_recall_curve(histograms, empty=empty)
     at = min(radius, len(curve.radius) - 1)
     return Lookup(*(float(values[at]) for values in curve[1:]))
@@ -63,7 +63,7 @@ def precision_recall_curve(histograms: DistanceHistograms, *, empty: str = "zero
     empty
         What a query counts that finds nothing, see :func:`lookup`.
     """
-    _validation.one_of(empty, "empty", "lookup", ("zero", "skip"))
+    _validation.check_choice(empty, "empty", "lookup", ("zero", "skip"))
     found, right = (np.cumsum(counts, axis=1) for counts in histograms)
     everyone = np.full(found.shape[1], len(found))
     counted = np.count_nonzero(found, axis=0) if empty == "skip" else everyone

@@ -161,8 +161,10 @@ def checked_cutoffs(cutoffs: ArrayLike | None, n_items: int) -> Int64Array:
         return np.unique(grid[grid <= n_items])
     array = np.asarray(cutoffs)
     if array.ndim != 1 or array.dtype.kind not in "iu" or (array[1:] <= array[:-1]).any():
-        _validation.refuse("cutoffs", "a ranking", "ascending integers", repr(cutoffs))
+        _validation.raise_invalid("cutoffs", "a ranking", "ascending integers", repr(cutoffs))
     if len(array) and not 1 <= array[0] <= array[-1] <= n_items:
         demand = f"between 1 and n_items={n_items}"
-        _validation.refuse("cutoffs", "a ranking", demand, array[-1] if array[0] > 0 else array[0])
+        _validation.raise_invalid(
+            "cutoffs", "a ranking", demand, array[-1] if array[0] > 0 else array[0]
+        )
     return array.astype(np.int64)

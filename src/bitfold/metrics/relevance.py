@@ -92,7 +92,7 @@ class _OneLabel(Relevance):
         return self.order[self.starts[group] : self.starts[group + 1]]
 
     def demand(self, n_queries: int, n_items: int) -> None:
-        _demand_sizes(len(self.group_of), len(self.order), n_queries, n_items)
+        _check_sizes(len(self.group_of), len(self.order), n_queries, n_items)
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class _ManyLabels(Relevance):
         return np.flatnonzero(self.having[self.sets[group]].any(axis=0))
 
     def demand(self, n_queries: int, n_items: int) -> None:
-        _demand_sizes(len(self.group_of), self.having.shape[1], n_queries, n_items)
+        _check_sizes(len(self.group_of), self.having.shape[1], n_queries, n_items)
 
 
 @dataclass(frozen=True)
@@ -122,10 +122,10 @@ class _Neighbors(Relevance):
         return ids[ids >= 0].astype(np.int64)
 
     def demand(self, n_queries: int, n_items: int) -> None:
-        _demand_sizes(len(self.ids), n_items, n_queries, n_items)
+        _check_sizes(len(self.ids), n_items, n_queries, n_items)
         if self.ids.size and self.ids.max() >= n_items:
             demand = f"below the number of database items, {n_items}"
-            _validation.refuse("ids", "Relevance.neighbors", demand, self.ids.max())
+            _validation.raise_invalid("ids", "Relevance.neighbors", demand, self.ids.max())
 
 
 def from_labels(
@@ -134,8 +134,8 @@ def from_labels(
     """Relevance by labels of known numbers of queries and items."""
     if max(_n_classes(query_labels), _n_classes(labels)) > 1:
         return _by_label_sets(query_labels, labels, n_queries, n_items)
-    q = _validation.labels(query_labels, n_queries, "the queries")
-    d = _validation.labels(labels, n_items, "the database")
+    q = _validation.check_labels(query_labels, n_queries, "the queries")
+    d = _validation.check_labels(labels, n_items, "the database")
     both = np.concatenate([q, d])
     classes, group_of = np.unique(both[:n_queries], return_inverse=True)
     number = _numbered(both[n_queries:], classes)
@@ -153,10 +153,10 @@ def as_relevance(
     if not isinstance(relevance, Relevance):
         if labels is None:
             demand = "a Relevance, or labels with those of the database beside them"
-            _validation.refuse("relevance", "metrics", demand, type(relevance).__name__)
+            _validation.raise_invalid("relevance", "metrics", demand, type(relevance).__name__)
         return from_labels(relevance, labels, n_queries, n_items)
     if labels is not None:
-        _validation.refuse(
+        _validation.raise_invalid(
             "labels", "metrics", "left out beside a Relevance", type(labels).__name__
         )
     relevance.demand(n_queries, n_items)
@@ -178,7 +178,7 @@ def _by_label_sets(
     d = _indicators(labels, n_items, "labels")
     if q.shape[1] != d.shape[1]:
         demand = f"of as many classes as labels, {d.shape[1]}"
-        _validation.refuse("query_labels", "Relevance.labels", demand, q.shape[1])
+        _validation.raise_invalid("query_labels", "Relevance.labels", demand, q.shape[1])
     sets, group_of = np.unique(q, axis=0, return_inverse=True)
     return _ManyLabels(group_of.reshape(-1), sets, np.ascontiguousarray(d.T))
 
@@ -187,9 +187,9 @@ def _indicators(labels: ArrayLike, n_rows: int, name: str) -> BoolArray:
     array = np.asarray(labels)
     if array.ndim != 2 or len(array) != n_rows:
         demand = f"a matrix ({n_rows}, classes) like the other side"
-        _validation.refuse(name, "Relevance.labels", demand, f"shape {array.shape}")
+        _validation.raise_invalid(name, "Relevance.labels", demand, f"shape {array.shape}")
     if array.dtype != bool and not np.isin(array, (0, 1)).all():
-        _validation.refuse(name, "Relevance.labels", "0 or 1 in each class", "other values")
+        _validation.raise_invalid(name, "Relevance.labels", "0 or 1 in each class", "other values")
     return array.astype(bool, copy=False)
 
 
@@ -203,12 +203,16 @@ def checked_ids(ids: ArrayLike, name: str, owner: str) -> NDArray[np.integer[Any
     array = np.asarray(ids)
     if array.ndim != 2 or array.dtype.kind not in "iu":
         came = f"{array.dtype} of shape {array.shape}"
-        _validation.refuse(name, owner, "integers of shape (queries, ids)", came)
+        _validation.raise_invalid(name, owner, "integers of shape (queries, ids)", came)
     return array
 
 
-def _demand_sizes(has_queries: int, has_items: int, n_queries: int, n_items: int) -> None:
+def _check_sizes(has_queries: int, has_items: int, n_queries: int, n_items: int) -> None:
     if has_queries != n_queries:
-        _validation.refuse("relevance", "metrics", f"that of {n_queries} queries", has_queries)
+        _validation.raise_invalid(
+            "relevance", "metrics", f"that of {n_queries} queries", has_queries
+        )
     if has_items != n_items:
-        _validation.refuse("relevance", "metrics", f"that of {n_items} database items", has_items)
+        _validation.raise_invalid(
+            "relevance", "metrics", f"that of {n_items} database items", has_items
+        )

@@ -33,7 +33,7 @@ class Numbering:
         if ids is None:
             if self.next_id + count > LARGEST + 1:
                 demand = f"given: none are left after {self.next_id - 1}"
-                _validation.refuse("ids", self._owner, demand, "None")
+                _validation.raise_invalid("ids", self._owner, demand, "None")
             numbers = self.next_id + np.arange(count, dtype=np.int64)
         else:
             numbers = self._given(ids, count)
@@ -45,8 +45,8 @@ class Numbering:
         numbers = integers(ids, self._owner)
         if numbers.shape != (count,):
             demand = f"one for each of the {count} codes"
-            _validation.refuse("ids", self._owner, demand, len(numbers))
-        refuse_repeated(numbers, self._owner)
+            _validation.raise_invalid("ids", self._owner, demand, len(numbers))
+        raise_repeated(numbers, self._owner)
         return numbers
 
 
@@ -55,26 +55,26 @@ def integers(ids: ArrayLike, owner: str) -> Ids:
     array = np.atleast_1d(np.asarray(ids))
     if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
         came = f"dtype {array.dtype} of shape {array.shape}"
-        _validation.refuse("ids", owner, "a list of integers of at most 64 bits", came)
+        _validation.raise_invalid("ids", owner, "a list of integers of at most 64 bits", came)
     if array.dtype == np.uint64 and len(array) and int(array.max()) > LARGEST:
-        _validation.refuse("ids", owner, f"at most {LARGEST}", int(array.max()))
+        _validation.raise_invalid("ids", owner, f"at most {LARGEST}", int(array.max()))
     return array.astype(np.int64)
 
 
-def refuse_repeated(ids: Ids, owner: str) -> None:
+def raise_repeated(ids: Ids, owner: str) -> None:
     """Raise if an id is there twice."""
     ordered = np.sort(ids)
     repeated = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
     if len(repeated):
-        refuse_taken(owner, repeated)
+        raise_taken(owner, repeated)
 
 
-def refuse_taken(owner: str, ids: Any) -> NoReturn:
+def raise_taken(owner: str, ids: Any) -> NoReturn:
     """Say which ids are not new."""
-    refuse_ids(owner, "new and all different", ids)
+    raise_ids(owner, "new and all different", ids)
 
 
-def refuse_ids(owner: str, demand: str, ids: Any) -> NoReturn:
+def raise_ids(owner: str, demand: str, ids: Any) -> NoReturn:
     """Say which ids are not as they must be, at most three of them by name."""
     some = ", ".join(map(str, ids[:3])) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
-    _validation.refuse("ids", owner, demand, some)
+    _validation.raise_invalid("ids", owner, demand, some)

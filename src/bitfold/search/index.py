@@ -15,7 +15,7 @@ from bitfold._types import Ids, Int32Array, Words
 from bitfold.codes import Codes
 from bitfold.search import ranking
 from bitfold.search.disk.index_folder import Folder
-from bitfold.search.ids import Numbering, integers, refuse_ids, refuse_taken
+from bitfold.search.ids import Numbering, integers, raise_ids, raise_taken
 from bitfold.search.lookup import Lookup, Matches
 from bitfold.search.rerank import Hits, Reranker, reorder
 from bitfold.search.segment import Segment
@@ -30,7 +30,7 @@ _WORTH_A_THREAD = 2e6
 """Nanoseconds of work below which handing it to other threads takes longer than doing it."""
 
 
-class Near(NamedTuple):
+class RadiusHits(NamedTuple):
     """Answers of a lookup, flat: those of query i stand at ``offsets[i]:offsets[i + 1]``.
 
     Within a query they are sorted by distance, ties by id.
@@ -68,7 +68,7 @@ class HammingIndex:
     """
 
     def __init__(self, n_bits: int) -> None:
-        self.n_bits = _validation.integer(n_bits, "n_bits", "HammingIndex", low=1, high=1024)
+        self.n_bits = _validation.check_integer(n_bits, "n_bits", "HammingIndex", low=1, high=1024)
         self._segments: list[Segment] = []
         self._lookups: dict[int, Lookup] = {}
         self._next_id = 0
@@ -85,13 +85,13 @@ class HammingIndex:
             A different integer for each code; None continues after the largest id so far,
             beginning with 0.
         """
-        self._demand_codes(codes, "codes")
+        self._check_codes(codes, "codes")
         numbering = Numbering("HammingIndex", self._next_id)
         numbers = numbering.assign(ids, len(codes))
         if not len(codes):
             return
         if ids is not None:
-            self._demand_new(numbers)
+            self._check_new(numbers)
         fresh = Segment.build(codes.words(), numbers)
         self._replace(_settle([*self._segments, fresh]), numbering.next_id)
 
@@ -109,7 +109,7 @@ class HammingIndex:
         for items in found:
             known |= items >= 0
         if not known.all():
-            refuse_ids("HammingIndex", "in the index", numbers[~known])
+            raise_ids("HammingIndex", "in the index", numbers[~known])
         self._replace(
             _settle(
                 [
@@ -130,18 +130,20 @@ class HammingIndex:
         k
             How many, at most the number of codes in the index.
         rerank
-            :class:`Rerank` or :class:`Asymmetric`, to order the nearest codes by something finer.
+            :class:`RerankByVectors` or :class:`RerankByEmbedding`, which reorder the candidates.
         """
-        self._demand_codes(codes, "codes")
+        self._check_codes(codes, "codes")
         why = f"the {len(self)} codes of the index"
-        _validation.integer(k, "k", "search", low=1, high=len(self), why=why)
+        _validation.check_integer(k, "k", "search", low=1, high=len(self), why=why)
         if rerank is None:
             return self._nearest(codes.words(), k)
-        wanted = _validation.integer(rerank.candidates, "candidates", type(rerank).__name__, low=1)
+        wanted = _validation.check_integer(
+            rerank.candidates, "candidates", type(rerank).__name__, low=1
+        )
         found = self._nearest(codes.words(), min(max(wanted, k), len(self)))
         return reorder(found.ids, rerank.measure(found.ids, self.codes), k)
 
-    def within(self, codes: Codes, radius: int = 2) -> Near:
+    def within(self, codes: Codes, radius: int = 2) -> RadiusHits:
         """Find all codes within a Hamming radius of each query: the paper's hash lookup.
 
         Parameters
@@ -151,8 +153,8 @@ class HammingIndex:
         radius
             The largest distance that still counts.
         """
-        self._demand_codes(codes, "codes")
-        _validation.integer(radius, "radius", "within", low=0)
+        self._check_codes(codes, "codes")
+        _validation.check_integer(radius, "radius", "within", low=0)
         radius = min(radius, self.n_bits)
         words = codes.words()
         parts = [self._within(segment, words, radius) for segment in self._segments]
@@ -177,7 +179,7 @@ class HammingIndex:
             words[here] = segment.item_words(items[here])
             missing &= ~here
         if missing.any():
-            refuse_ids("HammingIndex", "in the index", numbers[missing])
+            raise_ids("HammingIndex", "in the index", numbers[missing])
         return self._as_codes(words)
 
     def batches(self) -> Iterator[Entries]:
@@ -228,7 +230,7 @@ class HammingIndex:
             "r" to search; "a" to add and remove as well, durably: what :meth:`add` returned from
             is there after a crash. One writer at a time; readers are not disturbed.
         """
-        _validation.one_of(mode, "mode", "HammingIndex.open", ("r", "a"))
+        _validation.check_choice(mode, "mode", "HammingIndex.open", ("r", "a"))
         folder = Folder.open(path, mode)
         index = cls(folder.n_bits)
         index._segments, index._next_id, index._folder = folder.segments, folder.next_id, folder
@@ -265,7 +267,7 @@ class HammingIndex:
         best = ranking.merge(parts, k)
         return Hits(best.items, best.distances)
 
-    def _within(self, segment: Segment, words: Words, radius: int) -> Near:
+    def _within(self, segment: Segment, words: Words, radius: int) -> RadiusHits:
         lookup = self._lookups.setdefault(id(segment), Lookup(segment, self.n_bits))
         plan = lookup.plan(len(words), radius)
         if plan is not None:
@@ -288,20 +290,20 @@ class HammingIndex:
             if any(lookup.segment is segment for segment in segments)
         }
 
-    def _demand_codes(self, codes: Any, name: str) -> None:
+    def _check_codes(self, codes: Any, name: str) -> None:
         if not isinstance(codes, Codes):
             raise TypeError(f"{name} must be bitfold.Codes, got {type(codes).__name__}.")
         if codes.n_bits != self.n_bits:
-            _validation.refuse(
+            _validation.raise_invalid(
                 name, "HammingIndex", f"of {self.n_bits} bits", f"{codes.n_bits} bits"
             )
 
-    def _demand_new(self, ids: Ids) -> None:
+    def _check_new(self, ids: Ids) -> None:
         """Raise if there are codes of these ids already."""
         taken = [ids[segment.find(ids) >= 0] for segment in self._segments]
         repeated = np.concatenate([ids[:0], *taken])
         if len(repeated):
-            refuse_taken("HammingIndex", np.sort(repeated))
+            raise_taken("HammingIndex", np.sort(repeated))
 
     def _as_codes(self, words: Words) -> Codes:
         return Codes(words.view(np.uint8)[:, : -(-self.n_bits // 8)], self.n_bits)
@@ -324,17 +326,17 @@ def _settle(segments: list[Segment]) -> list[Segment]:
     return kept
 
 
-def _flatten(matches: list[Matches], segment: Segment) -> Near:
+def _flatten(matches: list[Matches], segment: Segment) -> RadiusHits:
     """Put the answers of blocks of queries one after the other."""
     keys = np.concatenate([match.keys for match in matches])
     items = (keys & np.uint64(0xFFFFFFFFFFFF)).astype(np.int64)
     before = np.cumsum([0, *(len(match.keys) for match in matches)])
     ends = [match.offsets + shift for match, shift in zip(matches, before, strict=False)]
     offsets = np.concatenate([np.zeros(1, np.int64), *ends])
-    return Near(offsets, segment.ids_of(items), (keys >> np.uint64(48)).astype(np.int32))
+    return RadiusHits(offsets, segment.ids_of(items), (keys >> np.uint64(48)).astype(np.int32))
 
 
-def _join(parts: list[Near], n_queries: int) -> Near:
+def _join(parts: list[RadiusHits], n_queries: int) -> RadiusHits:
     """Merge the answers of several segments, query by query."""
     query = np.concatenate(
         [np.repeat(np.arange(n_queries), np.diff(part.offsets)) for part in parts]
@@ -344,4 +346,4 @@ def _join(parts: list[Near], n_queries: int) -> Near:
     distances = np.concatenate([part.distances for part in parts] or [np.empty(0, np.int32)])
     order = np.lexsort((ids, distances, query))
     counts = np.bincount(query, minlength=n_queries)
-    return Near(np.concatenate([[0], np.cumsum(counts)]), ids[order], distances[order])
+    return RadiusHits(np.concatenate([[0], np.cumsum(counts)]), ids[order], distances[order])

@@ -45,7 +45,7 @@ def reorder(ids: Ids, distances: Float32Array, k: int) -> Hits:
 
 
 @dataclass(frozen=True)
-class Rerank:
+class RerankByVectors:
     """Exact distances on the original vectors.
 
     Parameters
@@ -70,21 +70,23 @@ class Rerank:
 
     def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> Float32Array:
         """Distances of the candidates of all queries to them."""
-        _validation.one_of(self.metric, "metric", "Rerank", ("l2", "ip", "cosine"))
-        vectors = _validation.matrix(self.vectors, "Rerank", name="vectors")
-        queries = _validation.matrix(self.queries, "Rerank", name="queries")
+        _validation.check_choice(self.metric, "metric", "RerankByVectors", ("l2", "ip", "cosine"))
+        vectors = _validation.check_matrix(self.vectors, "RerankByVectors", name="vectors")
+        queries = _validation.check_matrix(self.queries, "RerankByVectors", name="queries")
         if queries.shape != (len(ids), vectors.shape[1]):
             demand = f"of shape ({len(ids)}, {vectors.shape[1]})"
-            _validation.refuse("queries", "Rerank", demand, f"shape {queries.shape}")
+            _validation.raise_invalid(
+                "queries", "RerankByVectors", demand, f"shape {queries.shape}"
+            )
         rows = self._rows_of(ids, len(vectors))
         out = np.empty(ids.shape, np.float32)
         for part in _blocks(len(ids), ids.shape[1] * vectors.shape[1]):
             # Each row is read once, forward: candidates repeat, and a memory map likes order.
             needed, place = np.unique(rows[part], return_inverse=True)
             found = np.asarray(vectors[needed], np.float32)
-            _validation.finite(found, "Rerank", name="vectors", rows=needed)
+            _validation.check_finite(found, "RerankByVectors", name="vectors", rows=needed)
             asked = np.asarray(queries[part], np.float32)
-            _validation.finite(asked, "Rerank", name="queries", first_row=part.start)
+            _validation.check_finite(asked, "RerankByVectors", name="queries", first_row=part.start)
             out[part] = _METRICS[self.metric](found[place.reshape(rows[part].shape)], asked)
         return out
 
@@ -94,22 +96,24 @@ class Rerank:
             missing = (ids < 0) | (ids >= n_rows)
             rows = ids
         else:
-            known = integers(self.ids, "Rerank")
+            known = integers(self.ids, "RerankByVectors")
             if known.shape != (n_rows,):
                 demand = f"one id for each of the {n_rows} rows of vectors"
-                _validation.refuse("ids", "Rerank", demand, f"shape {known.shape}")
+                _validation.raise_invalid("ids", "RerankByVectors", demand, f"shape {known.shape}")
             order = np.argsort(known, kind="stable")
             place = np.minimum(np.searchsorted(known, ids, sorter=order), n_rows - 1)
             rows = order[place]
             missing = known[rows] != ids
         if missing.any():
             wanted = f"complete: a row for id {ids[missing][0]}"
-            _validation.refuse("vectors", "Rerank", wanted, f"{n_rows} rows without it")
+            _validation.raise_invalid(
+                "vectors", "RerankByVectors", wanted, f"{n_rows} rows without it"
+            )
         return rows
 
 
 @dataclass(frozen=True)
-class Asymmetric:
+class RerankByEmbedding:
     """The query's reals against the candidates' bits: no originals needed.
 
     The distance is Σ |y_j| over the bits j that differ from the sign of y_j: Hamming distance
@@ -128,13 +132,15 @@ class Asymmetric:
 
     def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> Float32Array:
         """Distances of the candidates of all queries to them."""
-        reals = np.asarray(_validation.matrix(self.reals, "Asymmetric", name="reals"), np.float32)
-        _validation.finite(reals, "Asymmetric", name="reals")
+        reals = np.asarray(
+            _validation.check_matrix(self.reals, "RerankByEmbedding", name="reals"), np.float32
+        )
+        _validation.check_finite(reals, "RerankByEmbedding", name="reals")
         out = np.empty(ids.shape, np.float32)
         n_bits = codes_of(ids[:1, :1].ravel()).n_bits
         if reals.shape != (len(ids), n_bits):
             demand = f"of shape ({len(ids)}, {n_bits})"
-            _validation.refuse("reals", "Asymmetric", demand, f"shape {reals.shape}")
+            _validation.raise_invalid("reals", "RerankByEmbedding", demand, f"shape {reals.shape}")
         for part in _blocks(len(ids), ids.shape[1] * n_bits):
             bits = codes_of(ids[part].ravel()).unpack().reshape(*ids[part].shape, n_bits)
             differ = bits != (reals[part, None] > 0)

@@ -19,18 +19,20 @@ _LONGEST_NAME = 63
 """Bytes of a name: Postgres cuts off what is beyond."""
 
 
-def demand_types(columns: Mapping[str, type] | None, owner: str) -> dict[str, type]:
+def check_types(columns: Mapping[str, type] | None, owner: str) -> dict[str, type]:
     """Return the columns a store is to have, checked: names, and one of the types."""
     chosen = dict(columns or {})
     for name, kind in chosen.items():
-        demand_name(name, owner)
+        check_name(name, owner)
         if kind not in TYPES:
             listed = ", ".join(t.__name__ for t in TYPES)
-            _validation.refuse(f"column {name!r}", owner, f"one of the types {listed}", repr(kind))
+            _validation.raise_invalid(
+                f"column {name!r}", owner, f"one of the types {listed}", repr(kind)
+            )
     return chosen
 
 
-def demand_name(name: Any, owner: str) -> None:
+def check_name(name: Any, owner: str) -> None:
     """Raise unless every engine can have a column of this name beside our own."""
     reserved = (ID, CODE, VECTOR)
     fits = isinstance(name, str) and name.isprintable() and name.strip() and not {*".%"} & {*name}
@@ -39,7 +41,7 @@ def demand_name(name: Any, owner: str) -> None:
             f"printable text of at most {_LONGEST_NAME} bytes without a dot or %, "
             f"not {', '.join(reserved)} nor beginning with _"
         )
-        _validation.refuse("a column's name", owner, demand, repr(name))
+        _validation.raise_invalid("a column's name", owner, demand, repr(name))
 
 
 def values(
@@ -62,7 +64,7 @@ def values(
     unknown = sorted(set(given) - set(types))
     if unknown:
         demand = f"among {', '.join(map(repr, types)) or 'none: the store has no columns'}"
-        _validation.refuse("columns", owner, demand, repr(unknown[0]))
+        _validation.raise_invalid("columns", owner, demand, repr(unknown[0]))
     return {
         name: _values(given[name], name, kind, count, owner) if name in given else [None] * count
         for name, kind in types.items()
@@ -73,7 +75,7 @@ def _values(given: Any, name: str, kind: type, count: int, owner: str) -> list[A
     listed = given.tolist() if isinstance(given, np.ndarray) else list(given)
     if len(listed) != count:
         demand = f"one value for each of the {count} codes"
-        _validation.refuse(f"column {name!r}", owner, demand, len(listed))
+        _validation.raise_invalid(f"column {name!r}", owner, demand, len(listed))
     return [_value(value, name, kind, owner) for value in listed]
 
 
@@ -84,7 +86,9 @@ def _value(value: Any, name: str, kind: type, owner: str) -> Any:
     if kind is float and type(value) is int:
         return float(value)
     if type(value) is not kind and not (kind is datetime and isinstance(value, datetime)):
-        _validation.refuse(f"column {name!r}", owner, f"of type {kind.__name__}", repr(value))
+        _validation.raise_invalid(
+            f"column {name!r}", owner, f"of type {kind.__name__}", repr(value)
+        )
     _FITS.get(kind, _anything)(value, name, owner)
     return value
 
@@ -95,7 +99,7 @@ def _anything(value: Any, name: str, owner: str) -> None:
 
 def _int_fits(value: int, name: str, owner: str) -> None:
     if not -(1 << 63) <= value < 1 << 63:
-        _validation.refuse(f"column {name!r}", owner, "integers of at most 64 bits", value)
+        _validation.raise_invalid(f"column {name!r}", owner, "integers of at most 64 bits", value)
 
 
 def _str_fits(value: str, name: str, owner: str) -> None:
@@ -104,12 +108,14 @@ def _str_fits(value: str, name: str, owner: str) -> None:
     except UnicodeEncodeError:
         sound = False
     if not sound:
-        _validation.refuse(f"column {name!r}", owner, "text without NUL or lone surrogates", "such")
+        _validation.raise_invalid(
+            f"column {name!r}", owner, "text without NUL or lone surrogates", "such"
+        )
 
 
 def _time_fits(value: datetime, name: str, owner: str) -> None:
     if value.tzinfo is None:
-        _validation.refuse(f"column {name!r}", owner, "times with a time zone", repr(value))
+        _validation.raise_invalid(f"column {name!r}", owner, "times with a time zone", repr(value))
 
 
 _FITS: dict[type, Callable[[Any, str, str], None]] = {

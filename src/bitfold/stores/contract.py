@@ -13,19 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from bitfold import _validation
 from bitfold._types import AnyArray, BoolArray, Float32Array, Ids, ProgressCallback
 from bitfold.codes import Codes
-from bitfold.search import Hits, Near, Reranker
+from bitfold.search import Hits, RadiusHits, Reranker
 from bitfold.search import ids as numbers
 from bitfold.search.segment import MOST_BITS
 from bitfold.stores.filters import Condition, Where, grouped
-from bitfold.stores.originals import Originals
-
-
-class StoreError(RuntimeError):
-    """Raised when an engine refuses what it was asked, in its own words."""
-
-
-class MissingStore(FileNotFoundError):
-    """Raised when there is no store where one was to be opened."""
+from bitfold.stores.originals import RerankByStoredVectors
 
 
 class Batch(NamedTuple):
@@ -96,7 +88,7 @@ class Store(ABC):
         codes: Codes,
         k: int = 10,
         *,
-        rerank: Reranker | Originals | None = None,
+        rerank: Reranker | RerankByStoredVectors | None = None,
         where: Where | None = None,
         exact: bool = True,
     ) -> Hits:
@@ -109,8 +101,8 @@ class Store(ABC):
         k
             How many, at most the number of codes in the store.
         rerank
-            :class:`Originals` for the vectors the store keeps, :class:`bitfold.Rerank` or
-            :class:`bitfold.Asymmetric`: order the nearest codes by something finer.
+            :class:`RerankByStoredVectors`, :class:`bitfold.RerankByVectors` or
+            :class:`bitfold.RerankByEmbedding`: order the nearest codes by something finer.
         where
             Conditions on the user's columns, as pyarrow's filters: ``[("label", "=", 3)]``; all
             must hold, or in a list of such lists all of one. Where fewer than k rows meet them
@@ -119,12 +111,14 @@ class Store(ABC):
             False asks the engine's index, which is faster and may miss some; what it leaves
             short of k is looked up exactly.
         """
-        demand_codes(codes, self.n_bits, type(self).__name__)
-        _validation.integer(k, "k", "search", low=1)
+        check_codes(codes, self.n_bits, type(self).__name__)
+        _validation.check_integer(k, "k", "search", low=1)
         if rerank is None:
             return self._nearest(codes, k, k, where, exact)
-        wanted = _validation.integer(rerank.candidates, "candidates", type(rerank).__name__, low=1)
-        finer = rerank.over(self.vectors) if isinstance(rerank, Originals) else rerank
+        wanted = _validation.check_integer(
+            rerank.candidates, "candidates", type(rerank).__name__, low=1
+        )
+        finer = rerank.over(self.vectors) if isinstance(rerank, RerankByStoredVectors) else rerank
         with self._snapshot():
             found = self._nearest(codes, max(wanted, k), k, where, exact)
             if not found.ids.size:
@@ -135,7 +129,7 @@ class Store(ABC):
             np.take_along_axis(found.ids, order, 1), np.take_along_axis(distances, order, 1)
         )
 
-    def within(self, codes: Codes, radius: int = 2, *, where: Where | None = None) -> Near:
+    def within(self, codes: Codes, radius: int = 2, *, where: Where | None = None) -> RadiusHits:
         """Find all codes within a Hamming radius of each query.
 
         Parameters
@@ -147,8 +141,8 @@ class Store(ABC):
         where
             Conditions on the user's columns, as for :meth:`search`.
         """
-        demand_codes(codes, self.n_bits, type(self).__name__)
-        _validation.integer(radius, "radius", "within", low=0)
+        check_codes(codes, self.n_bits, type(self).__name__)
+        _validation.check_integer(radius, "radius", "within", low=0)
         return self._within(codes, min(radius, self.n_bits), self._conditions(where))
 
     @abstractmethod
@@ -206,11 +200,11 @@ class Store(ABC):
         """Find the min(k, rows that count) nearest of each query, ties by id."""
 
     @abstractmethod
-    def _probe(self, codes: Codes, k: int, where: Any) -> Near:
+    def _probe(self, codes: Codes, k: int, where: Any) -> RadiusHits:
         """Ask the engine's index for up to k of each query."""
 
     @abstractmethod
-    def _within(self, codes: Codes, radius: int, where: Any) -> Near: ...
+    def _within(self, codes: Codes, radius: int, where: Any) -> RadiusHits: ...
 
     def _snapshot(self) -> AbstractContextManager[None]:
         """See one state throughout: a candidate may not vanish before it is measured."""
@@ -231,7 +225,7 @@ class Store(ABC):
         found = find(codes, wanted, conditions)
         width = found.ids.shape[1] if len(codes) else self.count()
         if where is None and width < k:
-            _validation.refuse("k", "search", f"at most the {width} codes of the store", k)
+            _validation.raise_invalid("k", "search", f"at most the {width} codes of the store", k)
         if not len(codes):
             return Hits(np.empty((0, k), np.int64), np.empty((0, k), np.int32))
         return found
@@ -251,64 +245,66 @@ class Store(ABC):
             found.ids[short], found.distances[short] = self._exact(codes[short], k, where)
         return found
 
-    def _demand_originals(self, n_features: int | None) -> int:
+    def _check_originals(self, n_features: int | None) -> int:
         """Return the width of the originals, refused where none are kept."""
         if n_features is None:
-            refuse(self, "n_features", "given to create, for originals to be kept", "None")
+            raise_invalid(self, "n_features", "given to create, for originals to be kept", "None")
         return n_features
 
-    def _demand_column(self, column: str, known: Sequence[str]) -> None:
+    def _check_column(self, column: str, known: Sequence[str]) -> None:
         """Refuse a condition on a column that is not there."""
         if column not in known:
             listed = ", ".join(map(repr, known))
-            refuse(self, "a column in where", f"one of {listed}", repr(column))
+            raise_invalid(self, "a column in where", f"one of {listed}", repr(column))
 
     def _known(self, ids: Ids, known: BoolArray) -> None:
         """Refuse ids that are not there."""
         if not known.all():
-            numbers.refuse_ids(type(self).__name__, "in the store", ids[~known])
+            numbers.raise_ids(type(self).__name__, "in the store", ids[~known])
 
 
-def refuse(store: Store | type[Store], name: str, demand: str, got: object) -> NoReturn:
+def raise_invalid(store: Store | type[Store], name: str, demand: str, got: object) -> NoReturn:
     """Raise the error sentence in the name of a store."""
     owner = store if isinstance(store, type) else type(store)
-    _validation.refuse(name, owner.__name__, demand, got)
+    _validation.raise_invalid(name, owner.__name__, demand, got)
 
 
-def demand_bits(n_bits: Any, owner: str) -> int:
+def check_bits(n_bits: Any, owner: str) -> int:
     """Return a code length that search can handle."""
-    return _validation.integer(n_bits, "n_bits", owner, low=1, high=MOST_BITS)
+    return _validation.check_integer(n_bits, "n_bits", owner, low=1, high=MOST_BITS)
 
 
-def flat(query: NDArray[np.integer[Any]], ids: Ids, distances: AnyArray, n_queries: int) -> Near:
+def flat(
+    query: NDArray[np.integer[Any]], ids: Ids, distances: AnyArray, n_queries: int
+) -> RadiusHits:
     """Lay answers out query by query, by distance, ties by id."""
     order = np.lexsort((ids, distances, query))
     counts = np.bincount(query, minlength=n_queries)
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return Near(offsets, ids[order].astype(np.int64), distances[order].astype(np.int32))
+    return RadiusHits(offsets, ids[order].astype(np.int64), distances[order].astype(np.int32))
 
 
-def demand_codes(codes: Any, n_bits: int, owner: str) -> None:
+def check_codes(codes: Any, n_bits: int, owner: str) -> None:
     """Raise unless these are codes of a store's length."""
     if not isinstance(codes, Codes):
         raise TypeError(f"codes must be bitfold.Codes, got {type(codes).__name__}.")
     if codes.n_bits != n_bits:
-        _validation.refuse("codes", owner, f"of {n_bits} bits", f"{codes.n_bits} bits")
+        _validation.raise_invalid("codes", owner, f"of {n_bits} bits", f"{codes.n_bits} bits")
 
 
-def demand_vectors(vectors: Any, count: int, width: int | None, owner: str) -> Float32Array | None:
+def check_vectors(vectors: Any, count: int, width: int | None, owner: str) -> Float32Array | None:
     """Return originals as finite float32 rows, one for each code, where a store keeps them."""
     if width is None:
         if vectors is not None:
             demand = "None: the store was made without n_features"
-            _validation.refuse("vectors", owner, demand, type(vectors).__name__)
+            _validation.raise_invalid("vectors", owner, demand, type(vectors).__name__)
         return None
     if vectors is None:
         demand = f"{count} rows of {width} features: the store keeps them"
-        _validation.refuse("vectors", owner, demand, "None")
-    matrix = _validation.matrix(vectors, owner, name="vectors", min_rows=0)
+        _validation.raise_invalid("vectors", owner, demand, "None")
+    matrix = _validation.check_matrix(vectors, owner, name="vectors", min_rows=0)
     if matrix.shape != (count, width):
         demand = f"of shape ({count}, {width})"
-        _validation.refuse("vectors", owner, demand, f"shape {matrix.shape}")
-    _validation.finite(np.asarray(matrix), owner, name="vectors")
+        _validation.raise_invalid("vectors", owner, demand, f"shape {matrix.shape}")
+    _validation.check_finite(np.asarray(matrix), owner, name="vectors")
     return np.ascontiguousarray(matrix, np.float32)

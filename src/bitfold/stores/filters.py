@@ -30,20 +30,22 @@ def grouped(where: Any, owner: str) -> list[list[Condition]]:
     listed = isinstance(where, (list, tuple)) and all(isinstance(w, (list, tuple)) for w in where)
     if not listed:
         demand = 'a list of conditions such as ("label", "=", 3)'
-        _validation.refuse("where", owner, demand, repr(where))
+        _validation.raise_invalid("where", owner, demand, repr(where))
     nested = all(not group or not isinstance(group[0], str) for group in where)
     groups = [list(group) for group in where] if nested else [list(where)]
     if not all(groups):
-        _validation.refuse("where", owner, "lists with conditions in them", repr(where))
+        _validation.raise_invalid("where", owner, "lists with conditions in them", repr(where))
     return [[_checked(condition, owner) for condition in group] for group in groups]
 
 
 def _checked(condition: Any, owner: str) -> Condition:
     if not (isinstance(condition, (list, tuple)) and len(condition) == 3):
-        _validation.refuse("where", owner, "conditions (column, operator, value)", repr(condition))
+        _validation.raise_invalid(
+            "where", owner, "conditions (column, operator, value)", repr(condition)
+        )
     column, operator, value = condition
     operator = "=" if operator == "==" else operator
-    _validation.one_of(operator, "the operator in where", owner, OPERATORS)
+    _validation.check_choice(operator, "the operator in where", owner, OPERATORS)
     if operator in ("in", "not in"):
         return column, operator, _several(value, column, owner)
     return column, operator, _scalar(value, column, owner)
@@ -51,7 +53,9 @@ def _checked(condition: Any, owner: str) -> Condition:
 
 def _several(values: Any, column: str, owner: str) -> list[Any]:
     if isinstance(values, (str, bytes)) or not np.iterable(values):
-        _validation.refuse(f"the value of {column!r} in where", owner, "a list", repr(values))
+        _validation.raise_invalid(
+            f"the value of {column!r} in where", owner, "a list", repr(values)
+        )
     return [_scalar(value, column, owner) for value in values]
 
 
@@ -59,8 +63,8 @@ def _scalar(value: Any, column: str, owner: str) -> Any:
     value = value.item() if isinstance(value, np.generic) else value
     if not isinstance(value, _SCALARS):
         demand = "a number, a text, a truth value or a time"
-        _validation.refuse(f"the value of {column!r} in where", owner, demand, repr(value))
+        _validation.raise_invalid(f"the value of {column!r} in where", owner, demand, repr(value))
     if isinstance(value, int) and not -(1 << 63) <= value <= LARGEST:
         demand = "an integer of at most 64 bits"
-        _validation.refuse(f"the value of {column!r} in where", owner, demand, value)
+        _validation.raise_invalid(f"the value of {column!r} in where", owner, demand, value)
     return value

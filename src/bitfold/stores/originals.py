@@ -11,17 +11,17 @@ import numpy as np
 from bitfold import _validation
 from bitfold._types import AnyArray, Float32Array, Ids
 from bitfold.codes import Codes
-from bitfold.search import Rerank, Reranker
+from bitfold.search import RerankByVectors, Reranker
 
 _BLOCK_FLOATS = 1 << 24
 """Floats of candidates fetched together: 64 MB, for fewer trips to the engine."""
 
 
 @dataclass(frozen=True)
-class Originals:
+class RerankByStoredVectors:
     """Re-rank by exact distances to the originals in the store: two stages in one call.
 
-    It is :class:`bitfold.Rerank`, with the same distances, but the vectors come from the store.
+    The distances are those of :class:`bitfold.RerankByVectors`.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Originals:
 class _Fetched:
     """Fetches what each block of queries needs, once, and measures."""
 
-    asked: Originals
+    asked: RerankByStoredVectors
     vectors_of: Callable[[Ids], Float32Array]
 
     @property
@@ -60,10 +60,12 @@ class _Fetched:
         return self.asked.candidates
 
     def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> Float32Array:
-        queries = _validation.matrix(self.asked.queries, "Originals", name="queries")
+        queries = _validation.check_matrix(
+            self.asked.queries, "RerankByStoredVectors", name="queries"
+        )
         if len(queries) != len(ids):
             demand = f"one for each of the {len(ids)} codes"
-            _validation.refuse("queries", "Originals", demand, len(queries))
+            _validation.raise_invalid("queries", "RerankByStoredVectors", demand, len(queries))
         step = max(1, _BLOCK_FLOATS // (ids.shape[1] * queries.shape[1]))
         parts = [slice(i, i + step) for i in range(0, len(ids), step)]
         return np.concatenate([self._measure(ids[p], queries[p], codes_of) for p in parts])
@@ -73,5 +75,5 @@ class _Fetched:
     ) -> Float32Array:
         needed = np.unique(ids)
         vectors = self.vectors_of(needed)
-        finer = Rerank(vectors, queries, self.candidates, self.asked.metric, ids=needed)
+        finer = RerankByVectors(vectors, queries, self.candidates, self.asked.metric, ids=needed)
         return finer.measure(ids, codes_of)

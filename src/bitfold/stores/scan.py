@@ -8,7 +8,7 @@ import numpy as np
 
 from bitfold._types import Ids
 from bitfold.codes import Codes
-from bitfold.search import HammingIndex, Hits, Near
+from bitfold.search import HammingIndex, Hits, RadiusHits
 from bitfold.search.ranking import Nearest, merge
 from bitfold.stores.contract import flat
 
@@ -34,7 +34,7 @@ def nearest(parts: Iterable[Part], codes: Codes, k: int) -> Hits:
     return Hits(best.items, best.distances)
 
 
-def within(parts: Iterable[Part], codes: Codes, radius: int) -> Near:
+def within(parts: Iterable[Part], codes: Codes, radius: int) -> RadiusHits:
     """Find all within a radius of each query.
 
     Parameters

@@ -11,7 +11,7 @@ from bitfold.search import HammingIndex
 from bitfold.stores.contract import Batch, Store
 
 
-def batches_of(index: HammingIndex, vectors: Any = None) -> Iterator[Batch]:
+def iter_batches(index: HammingIndex, vectors: Any = None) -> Iterator[Batch]:
     """Read an index as batches, which :meth:`Store.load` takes.
 
     Parameters
@@ -29,16 +29,18 @@ def batches_of(index: HammingIndex, vectors: Any = None) -> Iterator[Batch]:
     >>> index = HammingIndex(n_bits=8)
     >>> index.add(Codes.from_bits(np.eye(8, dtype=np.uint8)))
     >>> store = FaissStore.create(n_bits=8)
-    >>> store.load(batches_of(index))
-    >>> index_of(store)
+    >>> store.load(iter_batches(index))
+    >>> to_index(store)
     HammingIndex(8 x 8 bits)
     """
-    originals = None if vectors is None else _validation.matrix(vectors, "push", name="vectors")
+    originals = (
+        None if vectors is None else _validation.check_matrix(vectors, "push", name="vectors")
+    )
     for ids, codes in index.batches():
         yield Batch(codes, ids, None if originals is None else _rows(originals, ids))
 
 
-def index_of(store: Store, progress: ProgressCallback | None = None) -> HammingIndex:
+def to_index(store: Store, progress: ProgressCallback | None = None) -> HammingIndex:
     """Read a store into an index.
 
     Parameters
@@ -60,5 +62,5 @@ def _rows(originals: Any, ids: Any) -> Any:
     missing = ids[(ids < 0) | (ids >= len(originals))]
     if len(missing):
         demand = f"complete: a row for id {missing[0]}"
-        _validation.refuse("vectors", "push", demand, f"{len(originals)} rows without it")
+        _validation.raise_invalid("vectors", "push", demand, f"{len(originals)} rows without it")
     return originals[ids]

@@ -17,7 +17,7 @@ from bitfold.induction import BaseSet, learn_bandwidth
 from bitfold.io.rows import Rows
 
 
-class InductiveHasher(Hasher):
+class BaseSetHasher(Hasher):
     """The signs of Eq. (8): the mean of the k nearest base points' rows, weighted by a Gaussian.
 
     Attributes
@@ -28,7 +28,7 @@ class InductiveHasher(Hasher):
         What the signs of weighted means are taken of, one row a base point.
     bandwidth_
         σ of the weights exp(-d²/σ²).
-    k_
+    n_neighbors_
         Base points that carry a point.
     """
 
@@ -37,14 +37,18 @@ class InductiveHasher(Hasher):
         "base_set_": ("m", "n_features_in_"),
         "bit_embedding_": ("m", "n_bits_"),
     }
-    _scalars: ClassVar[dict[str, type]] = {**Hasher._scalars, "bandwidth_": float, "k_": int}
+    _scalars: ClassVar[dict[str, type]] = {
+        **Hasher._scalars,
+        "bandwidth_": float,
+        "n_neighbors_": int,
+    }
 
     base_set_: Float32Array
     bit_embedding_: Float32Array
     bandwidth_: float
-    k_: int
+    n_neighbors_: int
 
-    k: int
+    n_neighbors: int
     bandwidth: float | None
 
     @property
@@ -63,13 +67,15 @@ class InductiveHasher(Hasher):
     @property
     def _base(self) -> BaseSet:
         """The base set, ready to be searched; made again when the hasher was fitted again."""
-        return self._ready(self.base_set_, lambda points: BaseSet(points, self.k_))
+        return self._ready(self.base_set_, lambda points: BaseSet(points, self.n_neighbors_))
 
     def _check_learned(self) -> None:
         owner = type(self).__name__
         m = len(self.base_set_)
-        _validation.integer(self.k_, "k_", owner, low=1, high=m, why=f"m = {m}")
-        _validation.squarable(self.bandwidth_, "bandwidth_", owner)
+        _validation.check_integer(
+            self.n_neighbors_, "n_neighbors_", owner, low=1, high=m, why=f"m = {m}"
+        )
+        _validation.check_bandwidth(self.bandwidth_, "bandwidth_", owner)
 
     def _settle_base(self, points: Float32Array, sample: Float32Array) -> None:
         """Fix the base set, how many of it carry a point, and the bandwidth."""
@@ -77,7 +83,7 @@ class InductiveHasher(Hasher):
         if self.bandwidth is None:
             self.bandwidth_ = learn_bandwidth(self._base.neighbors(sample), len(points))
         else:
-            self.bandwidth_ = _validation.squarable(
+            self.bandwidth_ = _validation.check_bandwidth(
                 self.bandwidth, "bandwidth", type(self).__name__
             )
 
@@ -85,13 +91,15 @@ class InductiveHasher(Hasher):
         """Fix the base set and how many of it carry a point."""
         owner = type(self).__name__
         if len(points) < 2:
-            _validation.refuse("base", owner, "at least 2 distinct points", len(points))
+            _validation.raise_invalid("base", owner, "at least 2 distinct points", len(points))
         self.base_set_ = np.ascontiguousarray(points)
-        self.k_ = min(_validation.integer(self.k, "k", owner, low=1), len(points))
-        if self.k_ < self.k:
+        self.n_neighbors_ = min(
+            _validation.check_integer(self.n_neighbors, "n_neighbors", owner, low=1), len(points)
+        )
+        if self.n_neighbors_ < self.n_neighbors:
             warnings.warn(
-                f"k={self.k} nearest base points were asked for, but the base set has only "
-                f"{len(points)}; all of them carry every point.",
+                f"n_neighbors={self.n_neighbors} is more than the {len(points)} base points; "
+                f"all base points will be used for every vector.",
                 stacklevel=5,
             )
 
@@ -100,7 +108,7 @@ class InductiveHasher(Hasher):
 class DataGraph:
     """How the training data hang on the base set, for the embeddings that ask (Eq. 12)."""
 
-    hasher: InductiveHasher
+    hasher: BaseSetHasher
     rows: Rows
 
     @property
@@ -117,7 +125,7 @@ class DataGraph:
     @property
     def k(self) -> int:
         """Nearest base points of a training point."""
-        return self.hasher.k_
+        return self.hasher.n_neighbors_
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -130,7 +130,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
             Called with (stage, done, total) as the work goes on.
         """
         rows = self._rows(X)
-        first = _validation.integer(first, "first", type(self).__name__, low=0)
+        first = _validation.check_integer(first, "first", type(self).__name__, low=0)
         encoded = self._encoded(rows, first, progress or _silent)
         return (Codes(packed, self.n_bits_) for _, packed in encoded)
 

@@ -77,7 +77,7 @@ class KernelHasher(Hasher):
         return out - self.thresholds_
 
     def _check_learned(self) -> None:
-        _validation.squarable(self.bandwidth_, "bandwidth_", type(self).__name__)
+        _validation.check_bandwidth(self.bandwidth_, "bandwidth_", type(self).__name__)
 
 
 def kernel(
@@ -112,7 +112,7 @@ def bandwidth_for(
     """Check the σ that was asked for; None learns it."""
     if asked is None:
         return learn_bandwidth(rows, anchors)
-    return _validation.squarable(asked, "bandwidth", owner)
+    return _validation.check_bandwidth(asked, "bandwidth", owner)
 
 
 _LEVEL = 1e-6
@@ -127,7 +127,7 @@ def centered_kernel(K: Float32Array, owner: str) -> CenteredKernel:
     mean = K.mean(axis=0, dtype=np.float64)
     centered = K - mean
     if np.abs(centered).max() <= _LEVEL:
-        _validation.refuse(
+        _validation.raise_invalid(
             "X", owner, "rows that differ under the kernel", "rows that are all alike"
         )
     return CenteredKernel(centered, mean)

@@ -11,7 +11,7 @@ from bitfold._types import AnyArray, Float32Array
 from bitfold.hashers.base.hasher import Hasher
 
 
-class WaveHasher(Hasher):
+class PeriodicHasher(Hasher):
     """Bit b of x is whether cos((x - center)·w_b + phase_b) exceeds a threshold.
 
     A subclass learns the waves in ``_learn`` and hands them to ``_settle``.

@@ -6,13 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 
-
-class MissingData(FileNotFoundError):
-    """Raised when a data set's files are not there, and cannot or may not be downloaded."""
-
-
-class DamagedData(ValueError):
-    """Raised when a file is not what it should be: truncated, damaged or something else."""
+from bitfold.errors import FormatError
 
 
 @contextmanager
@@ -22,7 +16,7 @@ def read_as(
     """Turn what a reader may raise into the one sentence of a file that is not ``what``."""
     try:
         yield
-    except DamagedData:
+    except FormatError:
         raise
     except errors:
-        raise DamagedData(f"{path} must be {what}, got {but}.") from None
+        raise FormatError(f"{path} must be {what}, got {but}.") from None

@@ -19,7 +19,7 @@ def open_hdf5(asked: Asked) -> AnyArray | Stream:
         file = import_h5py().File(asked.path, "r")
     try:
         dataset = file[asked.chosen(_names(file, asked, 2), "matrices")]
-        asked.demand_numbers(dataset.dtype)
+        asked.check_numbers(dataset.dtype)
         with reading():
             array = _in_one_piece(asked.path, dataset)
         if array is None:
@@ -45,7 +45,7 @@ def read_hdf5(asked: Asked) -> AnyArray:
 
 def mapped(path: Path, dataset: Any) -> AnyArray:
     """Map an HDF5 data set that lies in one piece into memory; read any other."""
-    Asked(path, None, "mapped").demand_numbers(dataset.dtype)
+    Asked(path, None, "mapped").check_numbers(dataset.dtype)
     array = _in_one_piece(path, dataset)
     return np.asarray(dataset[()]) if array is None else array
 

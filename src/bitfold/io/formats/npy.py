@@ -10,7 +10,8 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from bitfold._types import AnyArray
-from bitfold.io.formats.errors import DamagedData, read_as
+from bitfold.errors import FormatError
+from bitfold.io.formats.errors import read_as
 from bitfold.io.formats.request import WRONG, Asked
 from bitfold.io.sources import Stream
 
@@ -26,9 +27,9 @@ class _Header(NamedTuple):
 
 def open_npy(asked: Asked) -> AnyArray:
     """Map a .npy file."""
-    asked.refuse_name()
+    asked.raise_name()
     with asked.reading("a .npy file of numbers")():
-        _demand_size(asked.path)
+        _check_size(asked.path)
         return np.lib.format.open_memmap(asked.path, mode="r")
 
 
@@ -51,19 +52,19 @@ def stream_npy(file: BinaryIO) -> Stream:
         shape, fortran, dtype = _read_header(file)
         if len(shape) != 2 or 0 in shape or dtype.kind not in "fiub":
             came = f"{dtype} of shape {shape}"
-            raise DamagedData(f"the input must hold a matrix of real numbers, got {came}.")
+            raise FormatError(f"the input must hold a matrix of real numbers, got {came}.")
         if fortran and min(shape) > 1:
-            raise DamagedData("the input must hold row after row, got column after column.")
+            raise FormatError("the input must hold row after row, got column after column.")
     return Stream(lambda row: (0, _rows(file, shape, dtype)), n_rows=shape[0], once=True)
 
 
-def _demand_size(path: Path) -> None:
+def _check_size(path: Path) -> None:
     """Raise if a .npy file has less in it than its header says, before anything is laid out."""
     with path.open("rb") as file:
         shape, _, dtype = _read_header(file)
         # In Python's integers, which do not overflow.
         if file.tell() + math.prod(shape) * dtype.itemsize > path.stat().st_size:
-            raise DamagedData(f"{path} must be as long as its header says, got a shorter file.")
+            raise FormatError(f"{path} must be as long as its header says, got a shorter file.")
 
 
 def _read_header(file: BinaryIO) -> _Header:
@@ -79,7 +80,7 @@ def _rows(file: BinaryIO, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Itera
     while done < n:
         content = _read(file, row * min(max(1, _STREAM_BYTES // row), n - done))
         if len(content) < row:
-            raise DamagedData(f"the input must hold {n} rows, as its header says, got {done}.")
+            raise FormatError(f"the input must hold {n} rows, as its header says, got {done}.")
         block = np.frombuffer(content, dtype, len(content) // row * width).reshape(-1, width)
         done += len(block)
         yield block

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from bitfold._types import AnyArray
+from bitfold.errors import DataError, FormatError
 from bitfold.io import arrow
-from bitfold.io.formats.errors import DamagedData
 from bitfold.io.formats.request import Asked, guarded
 from bitfold.io.sources import Stream
 
@@ -21,7 +21,7 @@ def open_parquet(asked: Asked) -> Stream:
         n_rows = arrow.n_rows(file)
     column = asked.chosen(arrow.list_columns(file), "columns of lists")
     if not n_rows:
-        raise DamagedData(f"{asked.path} must hold lists of one length, got none.")
+        raise FormatError(f"{asked.path} must hold lists of one length, got none.")
     return Stream.of_blocks(lambda: guarded(_matrices(file, column, asked), reading), n_rows)
 
 
@@ -38,7 +38,7 @@ def read_column(asked: Asked) -> AnyArray:
         with reading():
             values = file.read([column]).column(0)
             if values.null_count:
-                raise DamagedData(f"{asked.path} must hold a label in every row, got missing ones.")
+                raise FormatError(f"{asked.path} must hold a label in every row, got missing ones.")
             array: AnyArray = values.to_numpy()
     return array.astype(str) if array.dtype.kind == "O" else array
 
@@ -56,13 +56,13 @@ def _matrices(file: Any, column: str, asked: Asked) -> Iterator[AnyArray]:
         for block in arrow.blocks(file, column, str(asked.path)):
             widths = widths - {0} | {block.shape[1]}
             if widths == {0} or len(widths) > 1:
-                raise DamagedData(
+                raise FormatError(
                     f"{asked.path} must hold lists of one length, got {sorted(widths)}."
                 )
-            asked.demand_numbers(block.dtype)
+            asked.check_numbers(block.dtype)
             yield block
-    except arrow.Misshapen as error:
-        raise DamagedData(str(error)) from None
+    except DataError as error:
+        raise FormatError(str(error)) from None
 
 
 def _import_pyarrow() -> Any:

@@ -12,7 +12,8 @@ from tokenize import TokenError
 from typing import Any, NamedTuple
 
 from bitfold import _validation
-from bitfold.io.formats.errors import DamagedData, read_as
+from bitfold.errors import FormatError
+from bitfold.io.formats.errors import read_as
 
 WRONG = (
     *(ValueError, TypeError, KeyError, OSError, EOFError, OverflowError, MemoryError),
@@ -39,26 +40,26 @@ class Asked(NamedTuple):
         """Turn what goes wrong into the sentence that the file is not ``what``."""
         return partial(read_as, what, self.path, *WRONG, *errors)
 
-    def refuse_name(self) -> None:
+    def raise_name(self) -> None:
         """Raise if a name was given for a file that has only one array."""
         if self.name is not None:
             demand = f"left out for {self.path.suffix} files"
-            _validation.refuse("name", self.owner, demand, repr(self.name))
+            _validation.raise_invalid("name", self.owner, demand, repr(self.name))
 
     def chosen(self, names: list[str], kind: str) -> str:
         """Return the one that was asked for, or the only one there is."""
         if not names:
-            raise DamagedData(f"{self.path} must hold {kind}, got none.")
+            raise FormatError(f"{self.path} must hold {kind}, got none.")
         chosen = names[0] if self.name is None and len(names) == 1 else self.name
         if chosen not in names:
             demand = f"one of the {kind} of {self.path.name}, {', '.join(map(repr, names[:9]))}"
-            _validation.refuse("name", self.owner, demand, repr(self.name))
+            _validation.raise_invalid("name", self.owner, demand, repr(self.name))
         return str(chosen)
 
-    def demand_numbers(self, dtype: Any) -> None:
+    def check_numbers(self, dtype: Any) -> None:
         """Raise unless a matrix holds real numbers."""
         if dtype.kind not in "fiub":
-            raise DamagedData(f"{self.path} must hold real numbers, got dtype {dtype}.")
+            raise FormatError(f"{self.path} must hold real numbers, got dtype {dtype}.")
 
 
 def guarded(blocks: Iterator[Any], reading: Reading) -> Iterator[Any]:

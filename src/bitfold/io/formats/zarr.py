@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bitfold.io.formats.errors import DamagedData
+from bitfold.errors import FormatError
 from bitfold.io.formats.request import Asked, guarded
 from bitfold.io.sources import Stream
 
@@ -25,11 +25,11 @@ def open_zarr(asked: Asked) -> Stream:
     if hasattr(node, "arrays"):
         node = _matrix_of(node, asked)
     else:
-        asked.refuse_name()
+        asked.raise_name()
     if len(node.shape) != 2 or 0 in node.shape:
-        raise DamagedData(f"{asked.path} must hold a matrix with rows, got shape {node.shape}.")
-    asked.demand_numbers(node.dtype)
-    _demand_safe(node, asked)
+        raise FormatError(f"{asked.path} must hold a matrix with rows, got shape {node.shape}.")
+    asked.check_numbers(node.dtype)
+    _check_safe(node, asked)
     return Stream.of_slices(node, lambda blocks: guarded(blocks, reading))
 
 
@@ -39,11 +39,11 @@ def _matrix_of(group: Any, asked: Asked) -> Any:
     return arrays[asked.chosen(sorted(arrays), "matrices")]
 
 
-def _demand_safe(array: Any, asked: Asked) -> None:
+def _check_safe(array: Any, asked: Asked) -> None:
     """Refuse codecs that are not known to be harmless; nothing was decoded so far."""
     for codec in _codecs(array.metadata.to_dict()):
         if codec.removeprefix("numcodecs.") not in _SAFE_CODECS:
-            raise DamagedData(f"{asked.path} must be of codecs known to be safe, got {codec!r}.")
+            raise FormatError(f"{asked.path} must be of codecs known to be safe, got {codec!r}.")
 
 
 def _codecs(tree: Any) -> list[str]:

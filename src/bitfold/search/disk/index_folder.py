@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from bitfold import _validation
+from bitfold.errors import FormatError
 from bitfold.io.array_file import damage
-from bitfold.io.model_file import FormatError, PathLike
+from bitfold.io.model_file import PathLike
 from bitfold.search.disk import lock
 from bitfold.search.disk import manifest as manifests
 from bitfold.search.disk.manifest import Entry, Manifest, Named
@@ -67,7 +68,7 @@ class Folder:
         mode
             "r" to read; "a" to commit as well, which only one can at a time.
         """
-        _validation.one_of(mode, "mode", "Folder", ("r", "a"))
+        _validation.check_choice(mode, "mode", "Folder", ("r", "a"))
         path = Path(path).absolute()
         if not path.exists():
             raise FileNotFoundError(f"{path} does not exist.")
@@ -92,7 +93,7 @@ class Folder:
         n_bits
             Length of the codes.
         """
-        _validation.integer(n_bits, "n_bits", "Folder", low=1, high=MOST_BITS)
+        _validation.check_integer(n_bits, "n_bits", "Folder", low=1, high=MOST_BITS)
         path = Path(path).absolute()
         lock.make(path)
         folder = cls(path, n_bits, lock.lock(path))
@@ -117,7 +118,7 @@ class Folder:
         next_id
             A number to keep with them.
         """
-        self._demand_writer()
+        self._check_writer()
         # Never used again, even if this fails: a manifest of this number may be on the disk.
         self._generation += 1
         try:
@@ -159,7 +160,7 @@ class Folder:
             dropped = lock.sweep(self.path, content.files)
             lock.warn_of(self.path, dropped, self._generation)
 
-    def _demand_writer(self) -> None:
+    def _check_writer(self) -> None:
         if self._writer is None:
             raise PermissionError(f"{self.path} is open to be read; open it with mode 'a'.")
         if not self._release.alive:

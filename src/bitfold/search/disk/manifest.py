@@ -13,9 +13,10 @@ import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bitfold.errors import FormatError
 from bitfold.io import model_file
 from bitfold.io.array_file import Container, damage, is_count, newer
-from bitfold.io.model_file import FormatError, replace_atomically
+from bitfold.io.model_file import replace_atomically
 from bitfold.search.segment import MOST_BITS
 
 NAME = "manifest.json"

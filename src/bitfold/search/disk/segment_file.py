@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitfold._types import AnyArray, BoolArray, Ids, Int64Array, UInt32Array, Words
+from bitfold.errors import FormatError
 from bitfold.io import array_file
 from bitfold.io.array_file import Container, damage
-from bitfold.io.model_file import FormatError
 from bitfold.search.segment import MOST_ITEMS, Segment, read_only
 
 _NONE = read_only(np.empty(0, bool))

@@ -76,7 +76,7 @@ def with_ids(index: Any) -> Any:
 
 def _refuse_index(came: str) -> NoReturn:
     demand = "a Flat, IVF, HNSW or MultiHash binary index of faiss"
-    _validation.refuse("index", "FaissStore", demand, came)
+    _validation.raise_invalid("index", "FaissStore", demand, came)
 
 
 def storage_of(engine: Any) -> Any:
@@ -110,7 +110,7 @@ def listed(ivf: Any) -> tuple[Ids, UInt8Array]:
     return np.concatenate(ids), np.concatenate(packed)
 
 
-def demand_sound(index: Any) -> None:
+def check_sound(index: Any) -> None:
     """Raise if the parts of an index that was read do not fit: faiss would read beyond them."""
     faiss = library()
     index = faiss.downcast_IndexBinary(index)

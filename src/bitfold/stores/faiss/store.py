@@ -13,21 +13,14 @@ from numpy.typing import ArrayLike
 from bitfold import _validation
 from bitfold._types import AnyArray, Float32Array, Ids, ProgressCallback, UInt8Array
 from bitfold.codes import Codes
-from bitfold.io.model_file import FormatError, PathLike, replace_atomically
-from bitfold.search import HammingIndex, Hits, Near
+from bitfold.errors import FormatError, MissingStoreError
+from bitfold.io.model_file import PathLike, replace_atomically
+from bitfold.search import HammingIndex, Hits, RadiusHits
 from bitfold.search import ids as numbers
-from bitfold.stores.contract import (
-    Batch,
-    MissingStore,
-    Store,
-    demand_bits,
-    demand_codes,
-    flat,
-    refuse,
-)
+from bitfold.stores.contract import Batch, Store, check_bits, check_codes, flat, raise_invalid
 from bitfold.stores.faiss.files import (
     Remembering,
-    demand_sound,
+    check_sound,
     engine_of,
     flat_codes,
     kind_of,
@@ -63,7 +56,7 @@ class FaissStore(Store):
         Length of the codes. faiss wants a multiple of 8; codes between are padded with zeros.
         None takes its length.
     vectors
-        The originals, an array or a memory map, row i of id i, for :class:`Originals`.
+        The originals, an array or a memory map, row i of id i, for :class:`RerankByStoredVectors`.
 
     Attributes
     ----------
@@ -88,14 +81,18 @@ class FaissStore(Store):
         self.index = with_ids(index)
         self.engine = engine_of(self.index)
         width = self.engine.d
-        self.n_bits = demand_bits(width if n_bits is None else n_bits, "FaissStore")
+        self.n_bits = check_bits(width if n_bits is None else n_bits, "FaissStore")
         if -(-self.n_bits // 8) * 8 != width:
-            refuse(self, "n_bits", f"{width - 7} to {width}, as the index has them", self.n_bits)
+            raise_invalid(
+                self, "n_bits", f"{width - 7} to {width}, as the index has them", self.n_bits
+            )
         self._originals = vectors
         known, packed = self._content()
-        numbers.refuse_repeated(known, "FaissStore")
+        numbers.raise_repeated(known, "FaissStore")
         if self.n_bits % 8 and len(packed) and np.bitwise_or.reduce(packed[:, -1]) & self._unused:
-            refuse(self, "n_bits", f"{width}: bits beyond {self.n_bits} are set", self.n_bits)
+            raise_invalid(
+                self, "n_bits", f"{width}: bits beyond {self.n_bits} are set", self.n_bits
+            )
         self._next_id = max(0, int(known.max()) + 1) if len(known) else 0
 
     @classmethod
@@ -110,14 +107,14 @@ class FaissStore(Store):
             What faiss's ``index_binary_factory`` makes of it: "BFlat", "BIVF1024", "BHNSW32",
             "BHash4x16" (four tables of 16 bits). IVF is trained on the first codes added.
         vectors
-            The originals, row i of id i, for :class:`Originals`.
+            The originals, row i of id i, for :class:`RerankByStoredVectors`.
         """
         faiss = library()
-        demand_bits(n_bits, "FaissStore")
+        check_bits(n_bits, "FaissStore")
         try:
             index = faiss.index_binary_factory(-(-n_bits // 8) * 8, str(factory))
         except RuntimeError:
-            refuse(cls, "factory", "such as 'BFlat', 'BIVF1024' or 'BHNSW32'", repr(factory))
+            raise_invalid(cls, "factory", "such as 'BFlat', 'BIVF1024' or 'BHNSW32'", repr(factory))
         return cls(index, n_bits, vectors=vectors)
 
     @classmethod
@@ -131,14 +128,14 @@ class FaissStore(Store):
         n_bits
             Length of the codes, which such a file knows to 8 bits only; None takes all.
         vectors
-            The originals, row i of id i, for :class:`Originals`.
+            The originals, row i of id i, for :class:`RerankByStoredVectors`.
         """
         faiss = library()
         if not Path(path).exists():
-            raise MissingStore(f"{path} does not exist.")
+            raise MissingStoreError(f"{path} does not exist.")
         try:
             index = faiss.read_index_binary(str(path))
-            demand_sound(index)
+            check_sound(index)
         except (RuntimeError, MemoryError, OverflowError):
             raise FormatError(f"{path} must be a faiss file of a binary index, got another or a "
                               "damaged one.") from None  # fmt: skip
@@ -174,9 +171,11 @@ class FaissStore(Store):
         numbering = numbers.Numbering("FaissStore", self._next_id)
         packed, fresh = [np.empty((0, self.engine.code_size), np.uint8)], [np.empty(0, np.int64)]
         for codes, ids, vectors, columns in batches:
-            demand_codes(codes, self.n_bits, "FaissStore")
+            check_codes(codes, self.n_bits, "FaissStore")
             if vectors is not None or columns:
-                refuse(self, "a batch", "codes and ids: vectors go to create or open", "more")
+                raise_invalid(
+                    self, "a batch", "codes and ids: vectors go to create or open", "more"
+                )
             fresh.append(numbering.assign(ids, len(codes)))
             packed.append(codes.packed)
             if progress:
@@ -228,13 +227,13 @@ class FaissStore(Store):
             Ids of rows of that array.
         """
         if self._originals is None:
-            refuse(self, "vectors", "given to create or open, for re-ranking", "None")
-        originals = _validation.matrix(self._originals, "FaissStore", name="vectors")
+            raise_invalid(self, "vectors", "given to create or open, for re-ranking", "None")
+        originals = _validation.check_matrix(self._originals, "FaissStore", name="vectors")
         rows = numbers.integers(ids, "FaissStore")
         missing = rows[(rows < 0) | (rows >= len(originals))]
         if len(missing):
             demand = f"complete: a row for id {missing[0]}"
-            refuse(self, "vectors", demand, f"{len(originals)} rows without it")
+            raise_invalid(self, "vectors", demand, f"{len(originals)} rows without it")
         return np.asarray(originals[rows], np.float32)
 
     def batches(self) -> Iterator[Batch]:
@@ -273,7 +272,7 @@ class FaissStore(Store):
                 found.ids[query] = near.ids[first : first + k]
                 found.distances[query] = near.distances[first : first + k]
 
-    def _within(self, codes: Codes, radius: int, where: Any) -> Near:
+    def _within(self, codes: Codes, radius: int, where: Any) -> RadiusHits:
         if self._lists:
             return self._twin.within(codes, radius)
         parts = list(self._ranges(codes, radius))
@@ -282,9 +281,9 @@ class FaissStore(Store):
         counts = np.concatenate([[0], *(np.diff(near.offsets) for near, _ in parts)])
         ids = np.concatenate([np.empty(0, np.int64), *(near.ids for near, _ in parts)])
         distances = [np.empty(0, np.int32), *(near.distances for near, _ in parts)]
-        return Near(np.cumsum(counts, dtype=np.int64), ids, np.concatenate(distances))
+        return RadiusHits(np.cumsum(counts, dtype=np.int64), ids, np.concatenate(distances))
 
-    def _ranges(self, codes: Codes, radius: int) -> Iterator[tuple[Near, slice]]:
+    def _ranges(self, codes: Codes, radius: int) -> Iterator[tuple[RadiusHits, slice]]:
         """Answer a radius search block by block, so that few answers are held at once."""
         step = max(1, _BLOCK_ANSWERS // max(self.count(), 1))
         for start in range(0, len(codes), step):
@@ -294,7 +293,7 @@ class FaissStore(Store):
             query = np.repeat(np.arange(part.stop - start), np.diff(offsets))
             yield flat(query, ids, distances, part.stop - start), part
 
-    def _probe(self, codes: Codes, k: int, where: Any) -> Near:
+    def _probe(self, codes: Codes, k: int, where: Any) -> RadiusHits:
         distances, ids = self.index.search(codes.packed, k)
         # What was not found has an id of -1, which may be a user's, and a distance beyond all.
         found = (distances >= 0) & (distances <= self.engine.d)
@@ -302,7 +301,7 @@ class FaissStore(Store):
         return flat(query, ids[found], distances[found], len(codes))
 
     def _filter(self, groups: list[list[Condition]]) -> Any:
-        refuse(self, "where", "None: faiss keeps no columns", "conditions")
+        raise_invalid(self, "where", "None: faiss keeps no columns", "conditions")
 
     def _scan(self, packed: UInt8Array, k: int) -> tuple[AnyArray, AnyArray]:
         distances, places = storage_of(self.engine).search(packed, k)
@@ -318,14 +317,14 @@ class FaissStore(Store):
         """Add what is new to the index, or nothing."""
         if not len(fresh):
             return
-        numbers.refuse_repeated(fresh, "FaissStore")
+        numbers.raise_repeated(fresh, "FaissStore")
         taken = fresh[np.isin(fresh, self._ids)]
         if len(taken):
-            numbers.refuse_taken("FaissStore", taken)
+            numbers.raise_taken("FaissStore", taken)
         if not self.engine.is_trained:
             if len(fresh) < self.engine.nlist:
                 demand = f"at least {self.engine.nlist} at first, to train the lists"
-                refuse(self, "codes", demand, len(fresh))
+                raise_invalid(self, "codes", demand, len(fresh))
             # faiss would print a warning where a list has few codes.
             self.engine.cp.min_points_per_centroid = 1
             self.engine.train(packed)

@@ -10,8 +10,8 @@ from os import fspath
 from typing import Any
 
 from bitfold._types import Ids
+from bitfold.errors import StoreError
 from bitfold.io.model_file import PathLike
-from bitfold.stores.contract import StoreError
 from bitfold.stores.lance.rows import Rows
 
 

@@ -13,7 +13,7 @@ from bitfold import _validation
 from bitfold._types import Ids, ProgressCallback
 from bitfold.search import ids as numbers
 from bitfold.stores import arrow, columns
-from bitfold.stores.contract import Batch, demand_bits, demand_codes, demand_vectors
+from bitfold.stores.contract import Batch, check_bits, check_codes, check_vectors
 
 _OWNER = "LanceStore"
 
@@ -37,15 +37,15 @@ class Layout:
 
         kinds = defaultdict(pa.null, {field.name: field.type for field in schema})
         if kinds[id_column] != pa.int64():
-            _validation.refuse(f"column {id_column!r}", _OWNER, "of int64", kinds[id_column])
+            _validation.raise_invalid(f"column {id_column!r}", _OWNER, "of int64", kinds[id_column])
         code, vector = kinds[code_column], kinds[vector_column]
         if not (pa.types.is_fixed_size_list(code) and code.value_type == pa.uint8()):
             demand = "of fixed-size lists of uint8"
-            _validation.refuse(f"column {code_column!r}", _OWNER, demand, code)
+            _validation.raise_invalid(f"column {code_column!r}", _OWNER, demand, code)
         kept = (schema.metadata or {}).get(arrow.BITS, b"%d" % (8 * code.list_size))
-        n_bits = demand_bits(int(kept) if kept.isdigit() else 0, _OWNER)
+        n_bits = check_bits(int(kept) if kept.isdigit() else 0, _OWNER)
         if -(-n_bits // 8) != code.list_size:
-            _validation.refuse("n_bits", _OWNER, f"of {code.list_size} bytes", n_bits)
+            _validation.raise_invalid("n_bits", _OWNER, f"of {code.list_size} bytes", n_bits)
         held = pa.types.is_fixed_size_list(vector) and vector.value_type == pa.float32()
         width = vector.list_size if held else None
         own = {id_column, code_column, vector_column}
@@ -104,10 +104,10 @@ class Rows(Iterator[Any]):
         import pyarrow as pa
 
         layout = self._layout
-        demand_codes(batch.codes, layout.n_bits, _OWNER)
+        check_codes(batch.codes, layout.n_bits, _OWNER)
         ids = self._ids(batch)
         held = {layout.id: pa.array(ids), layout.code: arrow.lists(batch.codes.packed)}
-        vectors = demand_vectors(batch.vectors, len(ids), layout.n_features, _OWNER)
+        vectors = check_vectors(batch.vectors, len(ids), layout.n_features, _OWNER)
         if vectors is not None:
             held[layout.vector] = arrow.lists(vectors)
         values = columns.values(batch.columns, layout.types, len(ids), _OWNER)
@@ -128,6 +128,6 @@ class Rows(Iterator[Any]):
             old = ids[ids < self._first_new]
             found = np.unique(np.concatenate([self._present(old), *taken]))
             if len(found):
-                numbers.refuse_taken(_OWNER, found)
+                numbers.raise_taken(_OWNER, found)
         self._given.append(ids)
         return ids

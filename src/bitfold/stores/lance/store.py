@@ -18,13 +18,14 @@ from numpy.typing import ArrayLike
 from bitfold import _validation
 from bitfold._types import AnyArray, Float32Array, Ids, ProgressCallback, UInt8Array
 from bitfold.codes import Codes
+from bitfold.errors import MissingStoreError
 from bitfold.io.model_file import PathLike
-from bitfold.search import Hits, Near
+from bitfold.search import Hits, RadiusHits
 from bitfold.search import ids as numbers
 from bitfold.stores import arrow, scan
 from bitfold.stores import columns as names
 from bitfold.stores.columns import CODE, ID, VECTOR
-from bitfold.stores.contract import Batch, MissingStore, Store, demand_bits, flat, refuse
+from bitfold.stores.contract import Batch, Store, check_bits, flat, raise_invalid
 from bitfold.stores.filters import Condition
 from bitfold.stores.lance.connect import (
     clear,
@@ -106,11 +107,11 @@ class LanceStore(Store):
         storage_options
             What LanceDB is told about an object store.
         """
-        demand_bits(n_bits, "LanceStore")
+        check_bits(n_bits, "LanceStore")
         if n_features is not None:
-            _validation.integer(n_features, "n_features", "LanceStore", low=1)
+            _validation.check_integer(n_features, "n_features", "LanceStore", low=1)
         lancedb_module()
-        schema = arrow.schema_of(n_bits, n_features, names.demand_types(columns, "LanceStore"))
+        schema = arrow.schema_of(n_bits, n_features, names.check_types(columns, "LanceStore"))
         base = connect(uri, storage_options)
         what = f"table {table!r} in {shown(uri)}"
         exists = opened_table(base, table, what) is not None
@@ -154,12 +155,12 @@ class LanceStore(Store):
             What LanceDB is told about an object store.
         """
         if "://" not in fspath(uri) and not Path(uri).is_dir():
-            raise MissingStore(f"{shown(uri)} does not exist.")
+            raise MissingStoreError(f"{shown(uri)} does not exist.")
         base = connect(uri, storage_options)
         what = f"table {table!r} in {shown(uri)}"
         opened = opened_table(base, table, what)
         if opened is None:
-            raise MissingStore(f"{what} does not exist.")
+            raise MissingStoreError(f"{what} does not exist.")
         return cls(opened, id_column, code_column, vector_column)
 
     def load(self, batches: Iterable[Batch], progress: ProgressCallback | None = None) -> None:
@@ -222,7 +223,7 @@ class LanceStore(Store):
         ids
             Ids of codes in the store.
         """
-        self._demand_originals(self._layout.n_features)
+        self._check_originals(self._layout.n_features)
         return self._values(ids, self._layout.vector, np.dtype(np.float32))
 
     def columns(self, ids: ArrayLike) -> dict[str, list[Any]]:
@@ -256,9 +257,9 @@ class LanceStore(Store):
 
         count = self.count()
         if not count:
-            refuse(self, "the store to index", "with codes in it", "an empty one")
+            raise_invalid(self, "the store to index", "with codes in it", "an empty one")
         lists = max(1, math.isqrt(count)) if n_lists is None else n_lists
-        _validation.integer(lists, "n_lists", "build_index", low=1, high=count)
+        _validation.check_integer(lists, "n_lists", "build_index", low=1, high=count)
         next_id = self._table.next_id()
         with self._table.working():
             made = IvfFlat(distance_type="hamming", num_partitions=lists)
@@ -272,18 +273,18 @@ class LanceStore(Store):
     def _exact(self, codes: Codes, k: int, where: Any) -> Hits:
         return scan.nearest(self._parts(where), codes, k)
 
-    def _within(self, codes: Codes, radius: int, where: Any) -> Near:
+    def _within(self, codes: Codes, radius: int, where: Any) -> RadiusHits:
         return scan.within(self._parts(where), codes, radius)
 
-    def _probe(self, codes: Codes, k: int, where: Any) -> Near:
+    def _probe(self, codes: Codes, k: int, where: Any) -> RadiusHits:
         import pyarrow as pa
 
         if self.n_probes is not None:
-            _validation.integer(self.n_probes, "n_probes", "LanceStore", low=1)
+            _validation.check_integer(self.n_probes, "n_probes", "LanceStore", low=1)
         with self._table.working():
             found = [self._ask(code, k, where) for code in codes.packed]
         if not found:
-            return Near(np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0, np.int32))
+            return RadiusHits(np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0, np.int32))
         query = np.repeat(np.arange(len(codes)), list(map(len, found)))
         rows = pa.concat_tables(found)
         return flat(query, rows[self._id].to_numpy(), rows["_distance"].to_numpy(), len(codes))
@@ -303,7 +304,7 @@ class LanceStore(Store):
         return reduce(or_, alternatives)
 
     def _condition(self, column: str, operator: str, value: Any) -> Any:
-        self._demand_column(column, [self._id, *self._layout.types])
+        self._check_column(column, [self._id, *self._layout.types])
         return condition(column, operator, value)
 
     def _snapshot(self) -> AbstractContextManager[None]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from bitfold import _validation
-from bitfold.stores.contract import StoreError
+from bitfold.errors import StoreError
 
 _URL = re.compile(
     r"postgres(ql)?://([^\s:@/?#]*(:[^\s:@/?#]*)?@)?[^\s@/?#]*(/[^\s@/?#]*)?(\?[^\s@#]*)?"
@@ -71,7 +71,7 @@ def _parsed(psycopg: Any, url: str) -> dict[str, Any]:
     if not found:
         demand = "like postgresql://user:password@host/database, special characters percent-encoded"
         # What came is not shown: it may hold a password.
-        _validation.refuse("url", "PgvectorStore", demand, "another form")
+        _validation.raise_invalid("url", "PgvectorStore", demand, "another form")
     return found
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from bitfold.codes import Codes
+from bitfold.errors import MissingStoreError
 from bitfold.search import ids as numbers
-from bitfold.stores.contract import MissingStore
 from bitfold.stores.postgres.connect import Place, clear
 from bitfold.stores.postgres.table import quote, quoted
 
@@ -59,7 +59,7 @@ class Table:
         with self.working() as cursor:
             found: list[tuple[Any, ...]] = cursor.execute(CATALOG, [quoted(self.name)]).fetchall()
         if not found:
-            raise MissingStore(f"table {self.name!r} in {self.place.name} does not exist.")
+            raise MissingStoreError(f"table {self.name!r} in {self.place.name} does not exist.")
         return found
 
     def next_id(self, cursor: Any) -> int:
@@ -118,7 +118,7 @@ def distinct_ids() -> Iterator[None]:
         yield
     except errors.UniqueViolation as error:
         taken = re.search(r"=\((-?\d+)\)", error.diag.message_detail or "")
-        numbers.refuse_taken("PgvectorStore", [taken[1] if taken else "some that are not"])
+        numbers.raise_taken("PgvectorStore", [taken[1] if taken else "some that are not"])
 
 
 def condition(column: str, operator: str, value: Any) -> tuple[Any, Any]:

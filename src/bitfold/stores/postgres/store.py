@@ -12,24 +12,24 @@ from numpy.typing import ArrayLike
 from bitfold import _validation
 from bitfold._types import Float32Array, ProgressCallback
 from bitfold.codes import Codes
-from bitfold.search import Hits, Near
+from bitfold.search import Hits, RadiusHits
 from bitfold.search import ids as numbers
 from bitfold.stores import columns as names
 from bitfold.stores.columns import CODE, ID, VECTOR
 from bitfold.stores.contract import (
     Batch,
     Store,
-    demand_bits,
-    demand_codes,
-    demand_vectors,
+    check_bits,
+    check_codes,
+    check_vectors,
     flat,
-    refuse,
+    raise_invalid,
 )
 from bitfold.stores.filters import Condition
 from bitfold.stores.postgres import copy
 from bitfold.stores.postgres.connect import Place, clear, connect
 from bitfold.stores.postgres.statements import Table, condition, distinct_ids, texts
-from bitfold.stores.postgres.table import Layout, definitions, demand_table, make
+from bitfold.stores.postgres.table import Layout, check_table, definitions, make
 
 _BATCH_ROWS = 1 << 16
 _QUERIES_AT_ONCE = 256
@@ -103,11 +103,13 @@ class PgvectorStore(Store):
         progress
             Called with (stage, done, total) after each batch.
         """
-        demand_bits(n_bits, "PgvectorStore")
+        check_bits(n_bits, "PgvectorStore")
         if n_features is not None:
-            _validation.integer(n_features, "n_features", cls.__name__, low=1, high=_MOST_FEATURES)
-        types = names.demand_types(columns, "PgvectorStore")
-        demand_table(table)
+            _validation.check_integer(
+                n_features, "n_features", cls.__name__, low=1, high=_MOST_FEATURES
+            )
+        types = names.check_types(columns, "PgvectorStore")
+        check_table(table)
         place = connect(url)
         try:
             with clear(f"table {table!r} in {place.name}"), place.connection.transaction():
@@ -144,7 +146,7 @@ class PgvectorStore(Store):
         vector_column
             The column of originals, of pgvector's type vector(n), if there is one.
         """
-        demand_table(table)
+        check_table(table)
         return cls(connect(url), table, (id_column, code_column, vector_column))
 
     def transaction(self) -> AbstractContextManager[Any]:
@@ -225,10 +227,10 @@ class PgvectorStore(Store):
         ids
             Ids of codes in the store.
         """
-        width = self._demand_originals(self.n_features)
+        width = self._check_originals(self.n_features)
         fields = [field for (field,) in self._fetch(ids, [self._vector])]
         if None in fields:
-            refuse(self, "vectors", "there for every id asked for", "NULL")
+            raise_invalid(self, "vectors", "there for every id asked for", "NULL")
         return copy.decode_vectors(fields, width)
 
     def columns(self, ids: ArrayLike) -> dict[str, list[Any]]:
@@ -262,8 +264,10 @@ class PgvectorStore(Store):
         ef_construction
             Codes looked at when one is linked, at least 2 m and at most 1000.
         """
-        _validation.integer(m, "m", "build_index", low=2, high=100)
-        _validation.integer(ef_construction, "ef_construction", "build_index", low=2 * m, high=1000)
+        _validation.check_integer(m, "m", "build_index", low=2, high=100)
+        _validation.check_integer(
+            ef_construction, "ef_construction", "build_index", low=2 * m, high=1000
+        )
         statement = self._table.sql(
             "CREATE INDEX ON {table} USING hnsw ({code} bit_hamming_ops) "
             "WITH (m = {m}, ef_construction = {ef})",
@@ -290,7 +294,7 @@ class PgvectorStore(Store):
         width = len(near.ids) // max(len(codes), 1)
         return Hits(near.ids.reshape(len(codes), width), near.distances.reshape(len(codes), width))
 
-    def _probe(self, codes: Codes, k: int, where: Any) -> Near:
+    def _probe(self, codes: Codes, k: int, where: Any) -> RadiusHits:
         nearest = (
             "SELECT {id}, ({code} <~> q.code)::int AS distance FROM {table} WHERE {where} "
             "ORDER BY {code} <~> q.code LIMIT {k}"
@@ -298,13 +302,13 @@ class PgvectorStore(Store):
         with self._table.working() as cursor:
             set_local = "SELECT set_config(%s, %s, true)"
             ef = min(max(2 * k, 40), _MOST_EF) if self.ef_search is None else self.ef_search
-            _validation.integer(ef, "ef_search", "PgvectorStore", low=1, high=_MOST_EF)
+            _validation.check_integer(ef, "ef_search", "PgvectorStore", low=1, high=_MOST_EF)
             cursor.execute(set_local, ["hnsw.ef_search", str(ef)])
             # Goes on until there are k, also where k is more or conditions leave out many.
             cursor.execute(set_local, ["hnsw.iterative_scan", "strict_order"])
             return self._ask(nearest, codes, where, k=k)
 
-    def _within(self, codes: Codes, radius: int, where: Any) -> Near:
+    def _within(self, codes: Codes, radius: int, where: Any) -> RadiusHits:
         inside = (
             "SELECT {id}, ({code} <~> q.code)::int AS distance FROM {table} WHERE {where} "
             "AND ({code} <~> q.code)::int <= {radius}"
@@ -322,7 +326,7 @@ class PgvectorStore(Store):
                 cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             yield
 
-    def _ask(self, inner: str, codes: Codes, where: Any, **numbers_in: int) -> Near:
+    def _ask(self, inner: str, codes: Codes, where: Any, **numbers_in: int) -> RadiusHits:
         """Run a statement for each query code, many in one trip, and lay the answers out."""
         from psycopg import sql
 
@@ -353,7 +357,7 @@ class PgvectorStore(Store):
         alternatives = []
         for group in groups:
             for column, *_ in group:
-                self._demand_column(column, [self._id, *self._layout.types])
+                self._check_column(column, [self._id, *self._layout.types])
             parts = [condition(*each) for each in group]
             alternatives.append(sql.SQL(" AND ").join(part for part, _ in parts))
             values += [value for _, value in parts]
@@ -375,9 +379,9 @@ class PgvectorStore(Store):
 
     def _encode(self, batch: Batch, numbering: numbers.Numbering) -> bytes:
         """Return a batch as COPY takes it, checked and numbered."""
-        demand_codes(batch.codes, self.n_bits, "PgvectorStore")
+        check_codes(batch.codes, self.n_bits, "PgvectorStore")
         ids = numbering.assign(batch.ids, len(batch.codes))
-        vectors = demand_vectors(batch.vectors, len(ids), self.n_features, "PgvectorStore")
+        vectors = check_vectors(batch.vectors, len(ids), self.n_features, "PgvectorStore")
         types = self._layout.fillable
         values = names.values(batch.columns, types, len(ids), "PgvectorStore")
         return copy.encode(ids, batch.codes.packed, self.n_bits, vectors, values, types)

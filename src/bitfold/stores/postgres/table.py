@@ -9,7 +9,7 @@ from typing import Any
 
 from bitfold import _validation
 from bitfold.stores.columns import CODE, ID, VECTOR
-from bitfold.stores.contract import demand_bits
+from bitfold.stores.contract import check_bits
 from bitfold.stores.postgres.connect import Place
 
 _OWNER = "PgvectorStore"
@@ -40,16 +40,16 @@ class Layout:
         kinds = {name: (kind, size) for name, kind, size, _ in catalog}
         kind, _ = kinds.get(id_, ("nothing", 0))
         if kind != "int8":
-            _validation.refuse(f"column {id_!r}", _OWNER, "of type bigint", kind)
+            _validation.raise_invalid(f"column {id_!r}", _OWNER, "of type bigint", kind)
         if not any(name == id_ and unique for name, *_, unique in catalog):
             demand = "not null and unique by itself, as a primary key is"
-            _validation.refuse(
+            _validation.raise_invalid(
                 f"column {id_!r}", _OWNER, demand, "one that may repeat or be missing"
             )
         kind, n_bits = kinds.get(code, ("nothing", 0))
         if kind != "bit":
-            _validation.refuse(f"column {code!r}", _OWNER, "of type bit(n)", kind)
-        demand_bits(n_bits, _OWNER)
+            _validation.raise_invalid(f"column {code!r}", _OWNER, "of type bit(n)", kind)
+        check_bits(n_bits, _OWNER)
         kind, width = kinds.get(vector, ("nothing", 0))
         n_features = width if kind == "vector" and width > 0 else None
         known = {"bool": bool, "int8": int, "float8": float, "text": str, "timestamptz": datetime}
@@ -103,12 +103,12 @@ def make(place: Place, table: str, columns: Any, replace: bool) -> None:
     run(sql.SQL("CREATE TABLE {} ({})").format(name, columns))
 
 
-def demand_table(table: Any) -> None:
+def check_table(table: Any) -> None:
     """Raise unless this can be the name of a table."""
     parts = table.split(".") if isinstance(table, str) else []
     if not 1 <= len(parts) <= 2 or not all(is_name(part) for part in parts):
         demand = "a name, or schema.name, of at most 63 bytes each, without %"
-        _validation.refuse("table", _OWNER, demand, repr(table))
+        _validation.raise_invalid("table", _OWNER, demand, repr(table))
 
 
 def is_name(part: str) -> bool:
