@@ -15,7 +15,7 @@ from rich.progress import Progress
 
 from bitfold import __version__, cli
 from bitfold.cli import _files
-from bitfold.cli._terminal import Bars
+from bitfold.cli.terminal import Bars
 
 Bitfold = Callable[..., subprocess.CompletedProcess[str]]
 

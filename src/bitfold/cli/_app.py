@@ -10,7 +10,6 @@ import typer
 
 from bitfold._version import __version__
 from bitfold.cli.compare import compare
-from bitfold.cli.demo import demo
 from bitfold.cli.encode import encode
 from bitfold.cli.evaluate import evaluate
 from bitfold.cli.explore import explore
@@ -19,7 +18,6 @@ from bitfold.cli.index import index
 from bitfold.cli.info import info
 from bitfold.cli.pull import pull
 from bitfold.cli.push import push
-from bitfold.cli.reproduce import reproduce
 from bitfold.cli.search import search
 from bitfold.cli.verify import verify
 
@@ -30,7 +28,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(compare)
-app.command()(demo)
 app.command()(encode)
 app.command()(evaluate)
 app.command()(fit)
@@ -39,7 +36,6 @@ app.command()(info)
 app.command()(explore)
 app.command()(pull)
 app.command()(push)
-app.command()(reproduce)
 app.command()(search)
 app.command()(verify)
 

@@ -146,9 +146,9 @@ def _run(cases: list[Case], path: Path | None) -> list[Record]:
     from reproduction.data import Loader
     from reproduction.estimates import from_records
     from reproduction.records import Records
+    from reproduction.run_display import run_cases
 
     from bitfold.cli._inputs import read_labels, read_vectors
-    from bitfold.cli._runs import run_cases
 
     records = Records(path)
     load = Loader(read_vectors, read_labels)
@@ -160,7 +160,7 @@ def _print(done: list[Record], asked: Asked) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from bitfold.cli._terminal import output
+    from bitfold.cli.terminal import output
 
     laid_out = grid(done)
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))

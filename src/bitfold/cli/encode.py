@@ -43,7 +43,7 @@ def encode(
 
 def _encode(model: Path, vectors: Path, out: Path, restart: bool) -> dict[str, Any]:
     from bitfold.cli._files import writing
-    from bitfold.cli._terminal import bars
+    from bitfold.cli.terminal import bars
 
     done = 0
     try:

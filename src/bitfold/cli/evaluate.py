@@ -12,7 +12,7 @@ from bitfold._types import AnyArray, Int64Array
 from bitfold.cli._inputs import FORMATS, check_exists
 
 if TYPE_CHECKING:
-    from bitfold.cli._terminal import Bars
+    from bitfold.cli.terminal import Bars
     from bitfold.codes import Codes
     from bitfold.hashers import Hasher
     from bitfold.metrics import Relevance
@@ -86,7 +86,7 @@ class Coded(NamedTuple):
 
 
 def _evaluate(model: Path, split: Split, radius: int, cutoff: int) -> dict[str, Any]:
-    from bitfold.cli._terminal import bars
+    from bitfold.cli.terminal import bars
 
     with bars() as shown:
         with shown.spinner("getting ready"):
@@ -195,7 +195,7 @@ def _closest(X: AnyArray, queries: AnyArray, kept: Int64Array) -> Int64Array:
 def _print(about: dict[str, Any]) -> None:
     from rich.table import Table
 
-    from bitfold.cli._terminal import output
+    from bitfold.cli.terminal import output
 
     what = f"{about['method']}, {about['bits']} bits: {about['queries']:,} queries"
     title = f"{what} in {about['database']:,} items; right are {about['answers']}"

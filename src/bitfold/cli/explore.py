@@ -92,7 +92,7 @@ def _load(
     from contextlib import ExitStack
 
     from bitfold.cli._inputs import read_labels, read_vectors
-    from bitfold.cli._terminal import bars
+    from bitfold.cli.terminal import bars
 
     with bars() as shown, ExitStack() as work:
         with shown.spinner("reading"):

@@ -60,7 +60,7 @@ def fit(
 
 def _fit(vectors: Path, labels: Path | None, out: Path, wanted: Wanted) -> dict[str, Any]:
     from bitfold.cli._files import writing
-    from bitfold.cli._terminal import bars
+    from bitfold.cli.terminal import bars
 
     with bars() as shown:
         with shown.spinner("getting ready"):

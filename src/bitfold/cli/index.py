@@ -30,7 +30,7 @@ def index(
 
     Example: bitfold index codes.npy --out my.index
     """
-    from bitfold.cli._terminal import bars
+    from bitfold.cli.terminal import bars
 
     check_exists(codes, ids)
     with bars() as shown, shown.spinner("indexing"):

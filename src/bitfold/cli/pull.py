@@ -31,7 +31,7 @@ def pull(
     Example: bitfold pull postgresql://me@localhost/shop my.index --table codes
     """
     from bitfold.cli._places import check_new, check_table, opened
-    from bitfold.cli._terminal import bars
+    from bitfold.cli.terminal import bars
     from bitfold.stores import to_index
 
     check_table(source, table)

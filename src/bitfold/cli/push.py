@@ -40,7 +40,7 @@ def push(
     """
     from bitfold.cli._inputs import check_exists, read_vectors
     from bitfold.cli._places import check_table, shown
-    from bitfold.cli._terminal import bars
+    from bitfold.cli.terminal import bars
     from bitfold.search import HammingIndex
 
     check_table(target, table)

@@ -98,7 +98,7 @@ def _as_lines(query: int, answer: Answer) -> str:
 
 def _answers(place: Path, model: Path | None, queries: Path, plan: Plan) -> Iterator[Answer]:
     """Answer queries some at a time, as they are read."""
-    from bitfold.cli._terminal import bars
+    from bitfold.cli.terminal import bars
 
     with bars() as shown, shown.spinner("searching"):
         # Under the spinner, because these imports take a second or two.

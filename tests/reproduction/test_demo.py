@@ -21,10 +21,10 @@ from typing import Any, NamedTuple, NoReturn, Self
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from reproduction.demo import command as verb
+from reproduction.demo import comparison as _comparison
+from reproduction.demo.images import png
 
-from bitfold.cli import _comparison
-from bitfold.cli import demo as verb
-from bitfold.cli._pictures import png
 from bitfold.codes import Codes
 
 Bitfold = Callable[..., subprocess.CompletedProcess[str]]

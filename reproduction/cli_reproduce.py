@@ -149,8 +149,8 @@ def _list(protocol: Protocol, out: Path) -> list[Listed]:
 def _show(listed: list[Listed]) -> None:
     from rich.table import Table
 
-    from bitfold.cli._runs import in_words
-    from bitfold.cli._terminal import output
+    from bitfold.cli.terminal import output
+    from reproduction.run_display import in_words
 
     table = Table("name", "in the paper", "content")
     for head in ("runs", "to do", "time"):
@@ -170,8 +170,7 @@ def _run(chosen: list[Artifact], protocol: Protocol, out: Path) -> list[str]:
     """
     from reproduction.data import Loader
     from reproduction.estimates import from_records
-
-    from bitfold.cli._runs import run_cases
+    from reproduction.run_display import run_cases
 
     cases = list(dict.fromkeys(case for a in chosen for case in _cases(a, protocol)))
     # One data set after the other: each is loaded once.

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from bitfold._types import ProgressCallback
-from bitfold.cli._terminal import bars
+from bitfold.cli.terminal import bars
 
 if TYPE_CHECKING:
     from reproduction.data import Loader

@@ -10,8 +10,8 @@ from string import Template
 import numpy as np
 
 from bitfold._types import BoolArray, UInt8Array
-from bitfold.cli._comparison import COLUMNS, DEFAULT, RADIUS, Digits, Run, about, cells, shown
-from bitfold.cli._pictures import CLEAR, GRAY, RED, image, ink, paint
+from reproduction.demo.comparison import COLUMNS, DEFAULT, RADIUS, Digits, Run, about, cells, shown
+from reproduction.demo.images import CLEAR, GRAY, RED, image, ink, paint
 
 TOP = 10
 DEPTH = 150
@@ -22,7 +22,7 @@ STEP = 15
 
 def render(digits: Digits, runs: list[Run], command: str) -> str:
     """Write the page; it names the command that makes it again."""
-    template = files("bitfold.cli").joinpath("page.html").read_text("utf-8")
+    template = files("reproduction.demo").joinpath("page.html").read_text("utf-8")
     coded = default(runs)
     return Template(template).substitute(
         title=f"Handwritten digits, found by {coded.score.bits} bits",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from bitfold.cli._comparison import Comparison
+    from reproduction.demo.comparison import Comparison
 
 
 def demo(
@@ -37,12 +37,12 @@ def demo(
 
 def _compare(n_bits: int, seed: int) -> Comparison:
     """Run every method, with a bar each, and the exact scan."""
-    from bitfold.cli._terminal import bars
+    from bitfold.cli.terminal import bars
 
     with bars() as shown:
         with shown.spinner("warming up (the first time, kernels are compiled)"):
             # Under the spinner, because this import takes a second or two.
-            from bitfold.cli import _comparison
+            from reproduction.demo import comparison as _comparison
 
             digits, methods = _comparison.load(seed), _comparison.methods(n_bits, seed)
             with _comparison.one_thread():
@@ -55,7 +55,7 @@ def _compare(n_bits: int, seed: int) -> Comparison:
 
 
 def _page(done: Comparison, command: str) -> str:
-    from bitfold.cli._page import render
+    from reproduction.demo.page import render
 
     return render(done.digits, done.runs, command)
 
@@ -63,8 +63,8 @@ def _page(done: Comparison, command: str) -> str:
 def _print_table(done: Comparison) -> None:
     from rich.table import Table
 
-    from bitfold.cli._comparison import COLUMNS, cells
-    from bitfold.cli._terminal import output
+    from bitfold.cli.terminal import output
+    from reproduction.demo.comparison import COLUMNS, cells
 
     table = Table()
     table.add_column(COLUMNS[0], no_wrap=True)

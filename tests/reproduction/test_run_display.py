@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from bitfold.cli._runs import Pace, in_words
+from reproduction.run_display import Pace, in_words
 
 
 def test_what_was_slower_than_expected_will_go_on_so() -> None:
