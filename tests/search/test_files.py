@@ -35,7 +35,7 @@ from bitfold.search.disk.manifest import Entry, Manifest, Named
 from bitfold.search.segment import Segment
 
 FSYNC = os.fsync
-ARRAYS = ("words", "starts", "members", "ids", "dead")
+ARRAYS = ("words", "starts", "members", "ids", "deleted")
 NO_PLACES = np.empty(0, np.uint32)
 NO_FLAGS = np.empty(0, bool)
 
@@ -75,11 +75,11 @@ def sparse(n: int = 100, n_bits: int = 96, n_values: int = 20) -> Segment:
 
 
 def content(segments: list[Segment]) -> Content:
-    """Return what is in an index, read in full: the code of each living id."""
+    """Return what is in an index, read in full: the code of each live id."""
     found: Content = {}
     for segment in segments:
-        rows = segment.item_words()[segment.living].tolist()
-        ids = segment.ids[segment.living].tolist()
+        rows = segment.item_words()[segment.live].tolist()
+        ids = segment.ids[segment.live].tolist()
         assert len(ids) == len(segment)
         assert not found.keys() & set(ids)
         found |= {i: tuple(row) for i, row in zip(ids, rows, strict=True)}
@@ -136,7 +136,7 @@ def test_a_segment_comes_back_the_same(tmp_path: Path, make: Callable[[], Segmen
     segment = make()
     folder = Folder.open(stored(tmp_path / "index", segment))
     (back,) = folder.segments
-    counts = ("n_items", "n_dead", "n_distinct")
+    counts = ("n_items", "n_deleted", "n_distinct")
     assert [getattr(back, name) for name in counts] == [getattr(segment, name) for name in counts]
     assert (folder.n_bits, folder.next_id, len(back)) == (96, 7, len(segment))
     assert same(back, segment)
@@ -156,7 +156,7 @@ def test_codes_of_every_length_come_back(tmp_path: Path, n_bits: int) -> None:
 
 def test_ids_without_a_gap_take_no_room(tmp_path: Path) -> None:
     dense, gaps = some(1000), some(1000)
-    gaps = Segment(gaps.words, gaps.starts, gaps.members, gaps.ids * 2, gaps.dead)
+    gaps = Segment(gaps.words, gaps.starts, gaps.members, gaps.ids * 2, gaps.deleted)
     sizes = [
         verify(stored(tmp_path / name, segment)).n_bytes
         for name, segment in (("dense", dense), ("gaps", gaps))
@@ -184,18 +184,18 @@ def test_only_what_is_new_is_written(tmp_path: Path) -> None:
         a, b, _ = folder.segments
         folder.commit([a, b.without(np.array([4])), some(9, first=500)], 600)
         assert files(path) == [
-            "dead-2-1.bin", "lock", "manifest.json",
+            "deleted-2-1.bin", "lock", "manifest.json",
             "segment-1-0.bin", "segment-1-1.bin", "segment-2-2.bin",
         ]  # fmt: skip
         kept = ["segment-1-0.bin", "segment-1-1.bin"]
         assert [(path / name).stat().st_ino for name in kept] == [old[name] for name in kept]
-        assert (path / "dead-2-1.bin").stat().st_size <= 256
+        assert (path / "deleted-2-1.bin").stat().st_size <= 256
         assert folder.segments[0] is a
         again = folder.segments
         folder.commit(again, 601)
         assert all(x is y for x, y in zip(folder.segments, again, strict=True))
         folder.commit([again[1].without(np.array([5]))], 602)
-        assert files(path) == ["dead-4-0.bin", "lock", "manifest.json", "segment-1-1.bin"]
+        assert files(path) == ["deleted-4-0.bin", "lock", "manifest.json", "segment-1-1.bin"]
     assert on_disk(path).keys() == set(range(50, 100)) - {54, 55}
 
 
@@ -423,10 +423,10 @@ def test_the_disk_has_new_files_before_the_manifest_and_old_ones_until_after(
         monkeypatch.setattr(Path, "unlink", unlink)
         folder.commit([some().without(np.array([1]))], 9)
         monkeypatch.undo()
-    new = ("segment-3-0.bin", "dead-3-0.bin", "manifest.json")
+    new = ("segment-3-0.bin", "deleted-3-0.bin", "manifest.json")
     durable = [event for name in new for event in ("sync new", f"name {name}", "sync index")]
     assert events[:9] == durable
-    old = ["dead-2-1.bin", "segment-1-0.bin", "segment-1-1.bin"]
+    old = ["deleted-2-1.bin", "segment-1-0.bin", "segment-1-1.bin"]
     assert sorted(events[9:]) == [f"remove {name}" for name in old]
 
 
@@ -448,9 +448,9 @@ def test_leftovers_are_ignored_by_readers_and_dropped_by_the_next_writer(index: 
 
 
 def test_what_a_finished_commit_had_no_time_to_remove_goes_in_silence(index: Path) -> None:
-    shutil.copy(index / "dead-2-1.bin", index / "dead-1-1.bin")
+    shutil.copy(index / "deleted-2-1.bin", index / "deleted-1-1.bin")
     Folder.open(index, "a").close()
-    assert "dead-1-1.bin" not in files(index)
+    assert "deleted-1-1.bin" not in files(index)
 
 
 def fail_at(call: int, problem: BaseException) -> Callable[[int], None]:
@@ -784,7 +784,7 @@ def test_what_cannot_become_an_index_is_refused(tmp_path: Path) -> None:
 
 
 def test_damages_are_named(index: Path) -> None:
-    segment, dead = index / "segment-1-0.bin", index / "dead-2-1.bin"
+    segment, deleted = index / "segment-1-0.bin", index / "deleted-2-1.bin"
     whole, size = segment.read_bytes(), segment.stat().st_size
     segment.write_bytes(whole[:-1])
     said = f"{index} is damaged: segment-1-0.bin has {size - 1} bytes, not {size}."
@@ -795,8 +795,8 @@ def test_damages_are_named(index: Path) -> None:
     refused(index, f"{index} is damaged: segment-1-0.bin has 0 bytes, not {size}.")
     segment.unlink()
     segment.write_bytes(whole)
-    change(dead, -1)
-    refused(index, f"{index} is damaged: array dead of dead-2-1.bin fails its checksum.")
+    change(deleted, -1)
+    refused(index, f"{index} is damaged: array deleted of deleted-2-1.bin fails its checksum.")
     change(segment, 40)
     refused(index, f"{index} is damaged: the header of segment-1-0.bin fails its checksum.")
     text = (index / "manifest.json").read_text()
@@ -829,14 +829,14 @@ def test_newer_formats_are_named(index: Path) -> None:
 # ---- hostile files: every checksum is right --------------------------------------------------
 
 
-def adopt(path: Path, n_bits: int, segment: Path, dead: Path | None = None) -> None:
+def adopt(path: Path, n_bits: int, segment: Path, deleted: Path | None = None) -> None:
     """Make a manifest that names the files as they are."""
 
     def named(file: Path) -> Named:
         data = file.read_bytes()
         return Named(file.name, len(data), struct.unpack("<I", data[16:20])[0])
 
-    entry = Entry(named(segment), named(dead) if dead else None)
+    entry = Entry(named(segment), named(deleted) if deleted else None)
     manifest.write(path, Manifest(n_bits, 0, 5, (entry,)))
 
 
@@ -961,7 +961,7 @@ def test_hostile_header_lengths_are_refused(tmp_path: Path, length: int, size: i
 
 
 def wrong_values() -> Iterator[tuple[str, dict[str, Any], int]]:
-    """Yield arrays no kernel may see: the one at fault, all, and how many are said to be dead."""
+    """Yield arrays no kernel may see: the one at fault, all, and how many are said to be deleted."""
     right = {name: np.array(getattr(sparse(), name)) for name in ARRAYS[:4]}
 
     def but(name: str, place: Any, value: Any) -> tuple[str, dict[str, Any], int]:
@@ -985,37 +985,45 @@ def wrong_values() -> Iterator[tuple[str, dict[str, Any], int]]:
     yield but("members", slice(None), right["members"][::-1])
     yield but("ids", 50, right["ids"][49])
     yield but("ids", 50, -(2**63))
-    yield "dead", right, 3
-    yield "dead", right, 1
+    yield "deleted", right, 3
+    yield "deleted", right, 1
 
 
 def test_right_checksums_do_not_let_wrong_values_through(tmp_path: Path) -> None:
     path = stored(tmp_path / "index", sparse())
-    file, dead = path / "segment-9-0.bin", path / "dead-9-0.bin"
+    file, deleted = path / "segment-9-0.bin", path / "deleted-9-0.bin"
     bits = np.packbits(np.arange(100) < 2)
-    for name, arrays, n_dead in wrong_values():
+    for name, arrays, n_deleted in wrong_values():
         array_file.write(file, {"n_items": 100, "first_id": None}, arrays)
-        array_file.write(dead, {"n_items": 100, "n_dead": n_dead}, {"dead": bits})
-        adopt(path, 96, file, dead)
+        array_file.write(deleted, {"n_items": 100, "n_deleted": n_deleted}, {"deleted": bits})
+        adopt(path, 96, file, deleted)
         (segment,) = Folder.open(path).segments
         with pytest.raises(FormatError) as caught:
             getattr(segment, name)
-        at = dead.name if name == "dead" else file.name
+        at = deleted.name if name == "deleted" else file.name
         said = f"array {name} of {at} has a right checksum and wrong values"
         assert str(caught.value) == f"{path} is damaged: {said}."
 
 
 @pytest.mark.parametrize(
-    "meta", [{}, {"n_dead": 0}, {"n_dead": -1}, {"n_dead": 101}, {"n_dead": "2"}, {"n_items": 99}]
+    "meta",
+    [
+        {},
+        {"n_deleted": 0},
+        {"n_deleted": -1},
+        {"n_deleted": 101},
+        {"n_deleted": "2"},
+        {"n_items": 99},
+    ],
 )
 def test_hostile_removals_are_refused(tmp_path: Path, meta: dict[str, Any]) -> None:
     path = stored(tmp_path / "index", sparse())
-    dead, bits = path / "dead-9-0.bin", np.packbits(np.arange(100) < 2)
-    right = {"n_items": 100, "n_dead": 2}
+    deleted, bits = path / "deleted-9-0.bin", np.packbits(np.arange(100) < 2)
+    right = {"n_items": 100, "n_deleted": 2}
     for values, array in ((meta and right | meta, bits), (right, bits[1:])):
-        array_file.write(dead, values, {"dead": array})
-        adopt(path, 96, path / "segment-1-0.bin", dead)
-        with pytest.raises(FormatError, match=r"header of dead-9-0\.bin contradicts itself"):
+        array_file.write(deleted, values, {"deleted": array})
+        adopt(path, 96, path / "segment-1-0.bin", deleted)
+        with pytest.raises(FormatError, match=r"header of deleted-9-0\.bin contradicts itself"):
             Folder.open(path)
 
 
@@ -1032,8 +1040,8 @@ NAMES = [
 ]  # fmt: skip
 ENTRIES: list[dict[str, Any]] = [
     *({"file": name} for name in NAMES), {"size": -1}, {"size": 1.5}, {"size": "1"},
-    {"crc32": None}, {"crc32": 1}, {"dead": 1}, {"dead": "a"},
-    {"dead": {"file": "segment-1-0.bin"}},
+    {"crc32": None}, {"crc32": 1}, {"deleted": 1}, {"deleted": "a"},
+    {"deleted": {"file": "segment-1-0.bin"}},
 ]  # fmt: skip
 
 

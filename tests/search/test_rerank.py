@@ -141,5 +141,7 @@ def test_the_row_that_is_not_finite_is_named(index: bf.HammingIndex) -> None:
     nearest = int(index.search(codes(Q), 5).ids.max())
     vectors = X.copy()
     vectors[nearest] = np.nan
-    with pytest.raises(ValueError, match=f"vectors of Rerank .* got NaN in row {nearest}."):
+    with pytest.raises(
+        ValueError, match=f"vectors of RerankByVectors .* got NaN in row {nearest}."
+    ):
         index.search(codes(Q), 3, rerank=bf.RerankByVectors(vectors, Q, candidates=5))

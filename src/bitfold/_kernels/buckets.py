@@ -87,7 +87,7 @@ def within(
     radius: int,
     starts: UInt32Array,
     members: UInt32Array,
-    dead: BoolArray,
+    deleted: BoolArray,
     keys: UInt64Array,
     offsets: Int64Array,
 ) -> int:
@@ -118,7 +118,7 @@ def within(
                             continue
                         first, last = places(code, starts)
                         if filled + last - first <= keys.shape[0]:
-                            filled = expand(code, d, starts, members, dead, keys, filled)
+                            filled = expand(code, d, starts, members, deleted, keys, filled)
                         else:
                             filled += last - first
                     if ones == 0:

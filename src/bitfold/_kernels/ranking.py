@@ -2,7 +2,7 @@
 
 Codes are scanned in the order of their smallest item, and items within a code ascend, so that
 ties fall by item without being sorted. ``starts`` and ``members`` list the items of each code;
-both are empty when every code has one item, its own number. ``dead`` marks removed items; it is
+both are empty when every code has one item, its own number. ``deleted`` marks removed items; it is
 empty when there are none. Words stand column by column, ``words[w, c]``: the layout that
 vectorizes.
 """
@@ -72,7 +72,7 @@ def _offer(
     d: int,
     starts: UInt32Array,
     members: UInt32Array,
-    dead: BoolArray,
+    deleted: BoolArray,
     distances: Int32Array,
     items: Int64Array,
     filled: int,
@@ -82,7 +82,7 @@ def _offer(
     first, last = places(code, starts)
     for e in range(first, last):
         item = np.int64(members[e]) if members.shape[0] else e
-        if dead.shape[0] and dead[item]:
+        if deleted.shape[0] and deleted[item]:
             continue
         if filled == k and (
             d > distances[k - 1] or (d == distances[k - 1] and item > items[k - 1])
@@ -185,7 +185,7 @@ def _nearest_in(
     last: int,
     starts: UInt32Array,
     members: UInt32Array,
-    dead: BoolArray,
+    deleted: BoolArray,
     distances: Int32Array,
     items: Int64Array,
     filled: int,
@@ -204,7 +204,7 @@ def _nearest_in(
         for i in range(stop - start):
             if buffer[i] <= limit:
                 c = start + i
-                filled = _offer(c, buffer[i], starts, members, dead, distances, items, filled)
+                filled = _offer(c, buffer[i], starts, members, deleted, distances, items, filled)
                 if filled == k:
                     # A tie gets in only before the last of the list, and items ascend.
                     late = not starts.shape[0] or items[k - 1] <= members[starts[c]]
@@ -221,7 +221,7 @@ def nearest(
     last: int,
     starts: UInt32Array,
     members: UInt32Array,
-    dead: BoolArray,
+    deleted: BoolArray,
     distances: Int32Array,
     items: Int64Array,
 ) -> None:
@@ -238,7 +238,7 @@ def nearest(
         end = min(begin + tile, last)
         for q in range(queries.shape[0]):
             filled[q], limits[q] = _nearest_in(
-                queries[q], words, begin, end, starts, members, dead,
+                queries[q], words, begin, end, starts, members, deleted,
                 distances[q], items[q], filled[q], limits[q], buffer,
             )  # fmt: skip
 
@@ -249,7 +249,7 @@ def nearest_many(
     words: Words,
     starts: UInt32Array,
     members: UInt32Array,
-    dead: BoolArray,
+    deleted: BoolArray,
     distances: Int32Array,
     items: Int64Array,
 ) -> None:
@@ -257,12 +257,12 @@ def nearest_many(
     k = distances.shape[1]
     measured = np.empty(words.shape[1], np.uint16)
     for q in range(queries.shape[0]):
-        total = _measure_all(words, queries[q], starts, members, dead, k, measured)
+        total = _measure_all(words, queries[q], starts, members, deleted, k, measured)
         keys = np.empty(total[1], np.uint64)
         filled = 0
         for c in range(measured.shape[0]):
             if measured[c] <= total[0]:
-                filled = expand(c, measured[c], starts, members, dead, keys, filled)
+                filled = expand(c, measured[c], starts, members, deleted, keys, filled)
         keys.sort()
         for i in range(k):
             distances[q, i] = keys[i] >> np.uint64(48)
@@ -275,7 +275,7 @@ def _measure_all(
     query: Words,
     starts: UInt32Array,
     members: UInt32Array,
-    dead: BoolArray,
+    deleted: BoolArray,
     k: int,
     measured: UInt16Array,
 ) -> tuple[int, int]:
@@ -287,7 +287,7 @@ def _measure_all(
         measure(words, start, stop, query, buffer)
         for i in range(stop - start):
             measured[start + i] = buffer[i]
-            counts[buffer[i]] += _living(start + i, starts, members, dead)
+            counts[buffer[i]] += _count_live(start + i, starts, members, deleted)
     radius, total = 0, counts[0]
     while total < k and radius + 1 < counts.shape[0]:
         radius += 1
@@ -296,16 +296,16 @@ def _measure_all(
 
 
 @njit(nogil=True, cache=True)
-def _living(code: int, starts: UInt32Array, members: UInt32Array, dead: BoolArray) -> int:
+def _count_live(code: int, starts: UInt32Array, members: UInt32Array, deleted: BoolArray) -> int:
     """Count the items of a code that are there."""
     first, last = places(code, starts)
-    if not dead.shape[0]:
+    if not deleted.shape[0]:
         return last - first
-    living = 0
+    n_live = 0
     for e in range(first, last):
         item = np.int64(members[e]) if members.shape[0] else e
-        living += not dead[item]
-    return living
+        n_live += not deleted[item]
+    return n_live
 
 
 @njit(nogil=True, cache=True)
@@ -315,7 +315,7 @@ def within(
     radius: int,
     starts: UInt32Array,
     members: UInt32Array,
-    dead: BoolArray,
+    deleted: BoolArray,
     keys: UInt64Array,
     offsets: Int64Array,
 ) -> int:
@@ -339,7 +339,7 @@ def within(
                     first, end = places(c, starts)
                     size = end - first
                     if filled + size <= keys.shape[0]:
-                        filled = expand(c, buffer[i], starts, members, dead, keys, filled)
+                        filled = expand(c, buffer[i], starts, members, deleted, keys, filled)
                     else:
                         filled += size
             start = _seek(words, queries[q], start + _CHUNK, last, radius, buffer)
@@ -355,15 +355,15 @@ def expand(
     d: int,
     starts: UInt32Array,
     members: UInt32Array,
-    dead: BoolArray,
+    deleted: BoolArray,
     keys: UInt64Array,
     filled: int,
 ) -> int:
-    """Append the living items of a code as sortable keys, distance before item."""
+    """Append the live items of a code as sortable keys, distance before item."""
     first, last = places(code, starts)
     for e in range(first, last):
         item = np.int64(members[e]) if members.shape[0] else e
-        if dead.shape[0] and dead[item]:
+        if deleted.shape[0] and deleted[item]:
             continue
         keys[filled] = (np.uint64(d) << np.uint64(48)) | np.uint64(item)
         filled += 1

@@ -199,8 +199,8 @@ class HammingIndex:
         for segment in self._segments:  # the list is replaced, never changed
             for first in range(0, segment.n_items, _BATCH_CODES):
                 items = np.arange(first, min(first + _BATCH_CODES, segment.n_items))
-                if segment.n_dead:
-                    items = items[~segment.dead[items]]
+                if segment.n_deleted:
+                    items = items[~segment.deleted[items]]
                 if len(items):
                     codes = self._as_codes(np.ascontiguousarray(segment.item_words(items)))
                     yield Entries(segment.ids_of(items), codes)

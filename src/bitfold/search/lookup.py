@@ -115,7 +115,7 @@ class Lookup:
     def within(self, queries: Words, radius: int, plan: Plan | None) -> Matches:
         """List the items within a radius of each query."""
         segment = self.segment
-        postings = (segment.starts, segment.members, segment.dead)
+        postings = (segment.starts, segment.members, segment.deleted)
         if plan is None:
             return _with_room(
                 lambda keys, offsets: ranking.within(

@@ -26,7 +26,7 @@ class Nearest(NamedTuple):
 
 
 def nearest(segment: Segment, queries: Words, k: int) -> Nearest:
-    """Rank the living items of a segment; k is at most their number."""
+    """Rank the live items of a segment; k is at most their number."""
     if k > _INSERT_AT_MOST:
         return _by_queries(segment, queries, k)
     if len(queries) < 2 * n_threads() and segment.words.size >= _SPLIT_FROM:
@@ -37,7 +37,7 @@ def nearest(segment: Segment, queries: Words, k: int) -> Nearest:
 def _by_queries(segment: Segment, queries: Words, k: int) -> Nearest:
     """Share the queries out over the cores."""
     found = _room(len(queries), k)
-    postings = (segment.starts, segment.members, segment.dead)
+    postings = (segment.starts, segment.members, segment.deleted)
 
     def rank(part: slice) -> None:
         out = (found.distances[part], found.items[part])
@@ -71,7 +71,7 @@ def _by_codes(segment: Segment, queries: Words, k: int) -> Nearest:
             edges[share + 1],
             segment.starts,
             segment.members,
-            segment.dead,
+            segment.deleted,
             *found,
         )
         return found

@@ -40,7 +40,7 @@ class Segment:
         has one item, its own number.
     ids
         The id of each item, ascending.
-    dead
+    deleted
         Which items were removed; empty when none.
     """
 
@@ -48,7 +48,7 @@ class Segment:
     starts: UInt32Array
     members: UInt32Array
     ids: Ids
-    dead: BoolArray
+    deleted: BoolArray
 
     def __post_init__(self) -> None:
         # Mapped arrays are read-only too: kernels then compile for one kind of array.
@@ -76,12 +76,12 @@ class Segment:
     @classmethod
     def merge(cls, parts: list[Segment]) -> Segment:
         """Join segments of disjoint ids; the removed items are gone."""
-        words = np.concatenate([part.item_words()[part.living] for part in parts])
-        ids = np.concatenate([part.ids[part.living] for part in parts])
+        words = np.concatenate([part.item_words()[part.live] for part in parts])
+        ids = np.concatenate([part.ids[part.live] for part in parts])
         return cls.build(words, ids)
 
     def __len__(self) -> int:
-        return self.n_items - self.n_dead
+        return self.n_items - self.n_deleted
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} items, {self.n_distinct} codes)"
@@ -92,14 +92,14 @@ class Segment:
         return len(self.ids)
 
     @cached_property
-    def n_dead(self) -> int:
+    def n_deleted(self) -> int:
         """How many items were removed."""
-        return int(np.count_nonzero(self.dead))
+        return int(np.count_nonzero(self.deleted))
 
     @cached_property
-    def living(self) -> BoolArray:
+    def live(self) -> BoolArray:
         """Which items are there."""
-        return ~self.dead if len(self.dead) else np.ones(self.n_items, bool)
+        return ~self.deleted if len(self.deleted) else np.ones(self.n_items, bool)
 
     def ids_of(self, items: NDArray[np.integer]) -> Ids:
         """Return the ids of some items."""
@@ -125,17 +125,17 @@ class Segment:
         return code_of
 
     def find(self, ids: Ids) -> Int64Array:
-        """Return the living item of each id, -1 where there is none."""
+        """Return the live item of each id, -1 where there is none."""
         items = self._locate(ids)
-        if len(self.dead):
-            items[(items >= 0) & self.dead[items]] = -1
+        if len(self.deleted):
+            items[(items >= 0) & self.deleted[items]] = -1
         return items
 
     def without(self, items: Int64Array) -> Segment:
         """Return the segment with some items removed."""
-        dead = self.dead.copy() if len(self.dead) else np.zeros(self.n_items, bool)
-        dead[items] = True
-        return self._marked(dead)
+        deleted = self.deleted.copy() if len(self.deleted) else np.zeros(self.n_items, bool)
+        deleted[items] = True
+        return self._with_deleted(deleted)
 
     def _locate(self, ids: Ids) -> Int64Array:
         """Return the item of each id, -1 where there never was one."""
@@ -145,8 +145,8 @@ class Segment:
         places[places == self.n_items] = 0
         return np.where(self.ids[places] == ids, places, -1)
 
-    def _marked(self, dead: BoolArray) -> Segment:
-        return replace(self, dead=dead)
+    def _with_deleted(self, deleted: BoolArray) -> Segment:
+        return replace(self, deleted=deleted)
 
 
 def read_only(array: Array) -> Array:

@@ -22,7 +22,7 @@ from bitfold.io.model_file import PathLike
 from bitfold.search.disk import lock
 from bitfold.search.disk import manifest as manifests
 from bitfold.search.disk.manifest import Entry, Manifest, Named
-from bitfold.search.disk.segment_file import DeadFile, SegmentFile, StoredSegment
+from bitfold.search.disk.segment_file import DeletedFile, SegmentFile, StoredSegment
 from bitfold.search.segment import MOST_BITS, Segment
 
 
@@ -174,13 +174,13 @@ class Folder:
         end = f"{self._generation}-{number}.bin"
         if isinstance(segment, StoredSegment) and id(segment.body) in own:
             body = segment.body
-            if not segment.n_dead or id(segment.removed) in own:
+            if not segment.n_deleted or id(segment.removed) in own:
                 return segment
         else:
             body = SegmentFile.write(self.path / f"segment-{end}", segment, self.n_bits)
-        if not segment.n_dead:
+        if not segment.n_deleted:
             return StoredSegment(body)
-        return StoredSegment(body, DeadFile.write(self.path / f"dead-{end}", segment.dead))
+        return StoredSegment(body, DeletedFile.write(self.path / f"deleted-{end}", segment.deleted))
 
     def _undo(self) -> None:
         """Remove what a failed commit wrote, unless the manifest names it already."""
@@ -230,16 +230,16 @@ def _open(path: Path, n_bits: int, entry: Entry) -> StoredSegment:
             raise damage(path / named.file, f"{named.file} has {size} bytes, not {named.size}")
     body = SegmentFile(path / entry.segment.file, n_bits)
     stored = StoredSegment(body)
-    if entry.dead:
-        stored = StoredSegment(body, DeadFile(path / entry.dead.file, body.n_items))
+    if entry.deleted:
+        stored = StoredSegment(body, DeletedFile(path / entry.deleted.file, body.n_items))
     if _entry(stored) != entry:
         raise damage(body.file.path, f"{body.file.path.name} is not what the manifest names")
     return stored
 
 
 def _entry(stored: StoredSegment) -> Entry:
-    body, *dead = map(Named.of, stored.files)
-    return Entry(body, dead[0] if dead else None)
+    body, *deleted = map(Named.of, stored.files)
+    return Entry(body, deleted[0] if deleted else None)
 
 
 def _names(stored: list[StoredSegment]) -> set[str]:

@@ -24,7 +24,7 @@ NAME = "manifest.json"
 _FORMAT = "bitfold index"
 _VERSION = 1
 _MAX_BYTES = 1 << 26
-_FILE_NAME = re.compile(r"(?:segment|dead)-([0-9]{1,15})-[0-9]{1,15}\.bin")
+_FILE_NAME = re.compile(r"(?:segment|deleted)-([0-9]{1,15})-[0-9]{1,15}\.bin")
 
 
 class Named(NamedTuple):
@@ -44,7 +44,7 @@ class Entry(NamedTuple):
     """The files of one segment."""
 
     segment: Named
-    dead: Named | None
+    deleted: Named | None
 
 
 class Manifest(NamedTuple):
@@ -79,7 +79,7 @@ def write(directory: Path, manifest: Manifest) -> None:
         "next_id": manifest.next_id,
         "generation": manifest.generation,
         "segments": [
-            entry.segment._asdict() | {"dead": entry.dead and entry.dead._asdict()}
+            entry.segment._asdict() | {"deleted": entry.deleted and entry.deleted._asdict()}
             for entry in manifest.entries
         ],
     }
@@ -138,7 +138,7 @@ def _decode(content: dict[str, Any]) -> Manifest:
     if type(next_id) is not int or abs(next_id) > 1 << 63:
         raise ValueError("next_id")
     entries = (
-        Entry(_named(segment), _named(segment["dead"]) if segment["dead"] else None)
+        Entry(_named(segment), _named(segment["deleted"]) if segment["deleted"] else None)
         for segment in content["segments"]
     )
     return Manifest(n_bits, next_id, generation, tuple(entries))

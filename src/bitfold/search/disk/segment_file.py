@@ -1,6 +1,6 @@
 """A segment on disk: its arrays are mapped, and verified when they are first used.
 
-A segment file holds the codes and ids, a dead file the removals, one bit an item; neither ever
+A segment file holds the codes and ids, a deleted file the removals, one bit an item; neither ever
 changes. Right checksums do not make right content: before a kernel sees an array, whatever the
 kernel relies on is checked too, so that no file can make it read where it should not.
 """
@@ -123,7 +123,7 @@ class SegmentFile:
             raise _nonsense(self.file.path, name)
 
 
-class DeadFile:
+class DeletedFile:
     """Which items of a segment were removed.
 
     Parameters
@@ -137,25 +137,25 @@ class DeadFile:
     def __init__(self, path: Path, n_items: int) -> None:
         self.file = Container(path)
         self._n_items = n_items
-        self.n_dead: int = self.file.meta.get("n_dead", -1)
-        layout = {"dead": ("|u1", (-(-n_items // 8),))}
-        counted = type(self.n_dead) is int and 1 <= self.n_dead <= n_items
+        self.n_deleted: int = self.file.meta.get("n_deleted", -1)
+        layout = {"deleted": ("|u1", (-(-n_items // 8),))}
+        counted = type(self.n_deleted) is int and 1 <= self.n_deleted <= n_items
         if not counted or self.file.layout != layout or self.file.meta.get("n_items") != n_items:
             raise damage(path, f"the header of {path.name} contradicts itself")
 
     @classmethod
-    def write(cls, path: Path, dead: BoolArray) -> DeadFile:
+    def write(cls, path: Path, deleted: BoolArray) -> DeletedFile:
         """Store one bit an item."""
-        meta = {"n_items": len(dead), "n_dead": int(np.count_nonzero(dead))}
-        array_file.write(path, meta, {"dead": np.packbits(dead)})
-        return cls(path, len(dead))
+        meta = {"n_items": len(deleted), "n_deleted": int(np.count_nonzero(deleted))}
+        array_file.write(path, meta, {"deleted": np.packbits(deleted)})
+        return cls(path, len(deleted))
 
     @cached_property
     def flags(self) -> BoolArray:
         """One boolean an item."""
-        flags = np.unpackbits(self.file.array("dead"), count=self._n_items).view(bool)
-        if np.count_nonzero(flags) != self.n_dead:
-            raise _nonsense(self.file.path, "dead")
+        flags = np.unpackbits(self.file.array("deleted"), count=self._n_items).view(bool)
+        if np.count_nonzero(flags) != self.n_deleted:
+            raise _nonsense(self.file.path, "deleted")
         return read_only(flags)
 
 
@@ -170,7 +170,7 @@ class StoredSegment(Segment):
         The file of the removals, or flags not stored yet; empty when there are none.
     """
 
-    def __init__(self, body: SegmentFile, removed: DeadFile | BoolArray = _NONE) -> None:
+    def __init__(self, body: SegmentFile, removed: DeletedFile | BoolArray = _NONE) -> None:
         self.body = body
         self.removed = removed
 
@@ -195,9 +195,9 @@ class StoredSegment(Segment):
         return self.body.ids
 
     @property
-    def dead(self) -> BoolArray:
+    def deleted(self) -> BoolArray:
         """Which items were removed."""
-        return self.removed.flags if isinstance(self.removed, DeadFile) else self.removed
+        return self.removed.flags if isinstance(self.removed, DeletedFile) else self.removed
 
     @property
     def n_items(self) -> int:
@@ -205,10 +205,10 @@ class StoredSegment(Segment):
         return self.body.n_items
 
     @cached_property
-    def n_dead(self) -> int:
+    def n_deleted(self) -> int:
         """How many items were removed."""
-        if isinstance(self.removed, DeadFile):
-            return self.removed.n_dead
+        if isinstance(self.removed, DeletedFile):
+            return self.removed.n_deleted
         return int(np.count_nonzero(self.removed))
 
     @property
@@ -219,14 +219,14 @@ class StoredSegment(Segment):
     @property
     def files(self) -> list[Container]:
         """The file of the codes, and that of the removals if they are stored."""
-        removed = [self.removed.file] if isinstance(self.removed, DeadFile) else []
+        removed = [self.removed.file] if isinstance(self.removed, DeletedFile) else []
         return [self.body.file, *removed]
 
     def verify(self) -> None:
         """Read every byte; raise at the first damage."""
         # Ids without a gap are not in the file, and would only take memory.
         ids = ("ids",) if self.body.first_id is None else ()
-        for name in ("words", "starts", "members", "dead", *ids):
+        for name in ("words", "starts", "members", "deleted", *ids):
             getattr(self, name)
 
     def ids_of(self, items: NDArray[np.integer]) -> Ids:
@@ -240,8 +240,8 @@ class StoredSegment(Segment):
             return super()._locate(ids)
         return np.where((ids >= first) & (ids < first + self.n_items), ids - first, -1)
 
-    def _marked(self, dead: BoolArray) -> Segment:
-        return StoredSegment(self.body, read_only(dead))
+    def _with_deleted(self, deleted: BoolArray) -> Segment:
+        return StoredSegment(self.body, read_only(deleted))
 
 
 def _ascends(values: AnyArray) -> bool:
