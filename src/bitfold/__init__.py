@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bitfold._version import __version__
 
 if TYPE_CHECKING:
+    from bitfold._progress import set_progress
     from bitfold.base_set import KMeansBase, KMedoidsBase, RandomBase
     from bitfold.codes import Codes
     from bitfold.hashers import IMH, SupervisedIMH, load
@@ -32,6 +33,7 @@ __all__ = [
     "SupervisedIMH",
     "__version__",
     "load",
+    "set_progress",
 ]
 
 # Where each name lives. They come on first use: scikit-learn, faiss and numba together take
@@ -47,6 +49,7 @@ _HOMES = {
     "RerankByVectors": "bitfold.search",
     "SupervisedIMH": "bitfold.hashers",
     "load": "bitfold.hashers",
+    "set_progress": "bitfold._progress",
 }
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitfold import _validation
+from bitfold._progress import show_progress
 from bitfold._types import AnyArray, ProgressCallback, SignedIntArray
 from bitfold.io import cache
-from bitfold.io.progress import shown
 from bitfold.metrics import Relevance, closest_neighbors
 
 _SAME: AnyArray = np.empty((0, 0))
@@ -107,7 +107,7 @@ class Dataset:
             return closest_neighbors(self.database, self.queries, share=fraction)
         key = cache.digest_of(self.database, self.queries, np.array([fraction]))
         width = closest_neighbors(self.database, self.queries[:1], share=fraction).shape[1]
-        with shown(progress) as report:
+        with show_progress(progress) as report:
             return cache.kept_rows(
                 cache.folder("neighbors") / f"{key}.npy",
                 (len(self.queries), width),

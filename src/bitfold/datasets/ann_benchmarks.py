@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from bitfold import _validation
+from bitfold._progress import show_progress
 from bitfold._types import AnyArray, Float32Array, ProgressCallback
 from bitfold.datasets._base import Dataset
 from bitfold.datasets.texmex import first_queries
@@ -17,7 +18,6 @@ from bitfold.io.data_files import located
 from bitfold.io.download import Remote
 from bitfold.io.formats.errors import read_as
 from bitfold.io.formats.hdf5 import import_h5py, mapped
-from bitfold.io.progress import shown
 
 _PLACE = "https://ann-benchmarks.com/"
 _SHA256 = {
@@ -111,7 +111,7 @@ def _check_shapes(path: Path, base: AnyArray, queries: AnyArray, neighbors: AnyA
 def _kept_units(path: Path, base: AnyArray, progress: ProgressCallback | None) -> AnyArray:
     """Vectors scaled to length 1, once and for all."""
     kept = cache.folder("ann-benchmarks") / f"{path.stem}-{cache.digest_of_files([path])}.npy"
-    with shown(progress) as report:
+    with show_progress(progress) as report:
         return cache.kept_rows(
             kept,
             base.shape,

@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from bitfold import _validation
+from bitfold._progress import show_progress
 from bitfold._types import AnyArray, Float32Array, Int64Array, ProgressCallback, UInt8Array
 from bitfold.datasets._base import Dataset, split
 from bitfold.datasets._cifar_images import SIDE, Album, album
 from bitfold.features import color_gist, gist
 from bitfold.features.gist import VERSION
 from bitfold.io import cache
-from bitfold.io.progress import shown
 
 _ROWS = 2048
 _PATCH = 24
@@ -165,7 +165,7 @@ def _kept(
     make: Callable[[slice], Float32Array],
     progress: ProgressCallback | None,
 ) -> Float32Array:
-    with shown(progress) as report:
+    with show_progress(progress) as report:
         return cache.kept_rows(
             cache.folder("cifar10") / f"{name}.npy",
             shape,

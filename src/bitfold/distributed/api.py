@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bitfold import _validation
+from bitfold._progress import ignore_progress
 from bitfold._types import ProgressCallback, UInt8Array
 from bitfold.codes import Codes
 from bitfold.distributed._graph import call, in_order, reduce, sent, shared
@@ -60,7 +61,7 @@ def fit(hasher: H, X: Any, y: Any = None, *, progress: ProgressCallback | None =
     if hasattr(hasher, "feature_names_in_"):  # of a former fit; these columns have no names
         del hasher.feature_names_in_
     hasher.n_features_in_, hasher.center_ = rows.n_features, rows.center
-    hasher._learn(rows, y, progress or _silent)
+    hasher._learn(rows, y, progress or ignore_progress)
     return hasher
 
 
@@ -211,7 +212,3 @@ def _nearest(block: Any, queries: Codes, k: int, first_id: int) -> Nearest:
 
 def _merged(k: int, *parts: Nearest) -> Nearest:
     return merge(list(parts), k)
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    """Show no progress."""

@@ -21,6 +21,7 @@ from sklearn.cluster import kmeans_plusplus
 
 from bitfold import _validation
 from bitfold._kernels.clusters import add_rows
+from bitfold._progress import ignore_step
 from bitfold._types import Float32Array, Float64Array, Int32Array, Seed, StepCallback
 from bitfold.base_set import KMeansBase
 from bitfold.distributed._graph import call, reduce, sent
@@ -135,7 +136,7 @@ class DaskKMeansBase(KMeansBase):
         cluster = _Cluster(_parts(X), sent(X.frame, "frame"), X.n_features)
         if self.sample is not None:
             cluster = cluster.sampled(self.sample, rng)
-        return cluster.kmeans(m, max_iter, rng, on_step or _silent)
+        return cluster.kmeans(m, max_iter, rng, on_step or ignore_step)
 
 
 def _parts(rows: DaskRows) -> list[Part]:
@@ -298,7 +299,3 @@ def _warn_of_few(count: int, m: int) -> None:
             f"all of them form the base set.",
             stacklevel=5,
         )
-
-
-def _silent(done: int, total: int) -> None:
-    """Show no progress."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from bitfold._progress import show_progress
 from bitfold._types import ProgressCallback
 from bitfold.errors import DownloadError, MissingDataError
 from bitfold.io import cache
 from bitfold.io.download import Remote, fetch
-from bitfold.io.progress import shown
 
 
 def existing(folders: list[str], names: list[str]) -> Path | None:
@@ -42,7 +42,7 @@ def downloaded(
         raise missing(folder, remote.name, remote.url, "BITFOLD_OFFLINE is set")
     path = cache.folder(folder) / remote.name
     try:
-        with shown(progress) as report:
+        with show_progress(progress) as report:
             fetch(remote, path, report)
     except DownloadError as error:
         raise missing(folder, remote.name, remote.url, str(error)) from None

@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from bitfold import _validation
+from bitfold._progress import ignore_progress, show_progress
 from bitfold._types import AnyArray, Float32Array, ProgressCallback, UInt8Array
 from bitfold.codes import Codes
 from bitfold.hashers import _persistence
@@ -85,7 +86,8 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         self.n_features_in_ = sources.width(matrix)
         rows = Rows.centered(matrix, owner)
         self.center_ = rows.center
-        self._learn(rows, y, progress or _silent)
+        with show_progress(progress) as report:
+            self._learn(rows, y, report)
         return self
 
     def embed(self, X: Any) -> Float32Array:
@@ -111,8 +113,9 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
             Called with (stage, done, total) as the work goes on.
         """
         rows = self._rows(X)
-        parts = self._encoded(rows, 0, progress or _silent)
-        packed = _joined(parts, rows.length, -(-self.n_bits_ // 8), np.uint8)
+        with show_progress(progress) as report:
+            parts = self._encoded(rows, 0, report)
+            packed = _joined(parts, rows.length, -(-self.n_bits_ // 8), np.uint8)
         return Codes(packed, self.n_bits_)
 
     def encode_blocks(
@@ -131,7 +134,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         """
         rows = self._rows(X)
         first = _validation.check_integer(first, "first", type(self).__name__, low=0)
-        encoded = self._encoded(rows, first, progress or _silent)
+        encoded = self._encoded(rows, first, progress or ignore_progress)
         return (Codes(packed, self.n_bits_) for _, packed in encoded)
 
     def save(self, path: model_file.PathLike) -> None:
@@ -202,10 +205,6 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         # Whatever comes in, bits go out.
         tags.transformer_tags.preserves_dtype = []
         return tags
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    """Show no progress."""
 
 
 def _named(X: Any, matrix: Any) -> Any:
