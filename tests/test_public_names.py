@@ -6,6 +6,7 @@ import ast
 import importlib
 import inspect
 import re
+import textwrap
 from functools import cached_property
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -62,23 +63,76 @@ def test_names_are_sorted_and_complete(name: str) -> None:
     assert public_namespace(module) == set(module.__all__) - {"__version__"}
 
 
-def undocumented(name: str, thing: Any) -> list[str]:
-    """Name what has no docstring: a thing, or a public member that it defines itself."""
-    members = vars(thing).items() if inspect.isclass(thing) else ()
-    named = [(name, thing)] + [
-        (f"{name}.{member}", value)
-        for member, value in members
-        if not member.startswith("_") and isinstance(value, CALLABLE)
-    ]
-    return [called for called, value in named if not inspect.getdoc(value)]
+def public_members(thing: Any) -> dict[str, Any]:
+    """Return the public methods that a class defines itself."""
+    if not inspect.isclass(thing):
+        return {}
+    return {
+        name: member
+        for name, member in vars(thing).items()
+        if not name.startswith("_") and isinstance(member, CALLABLE)
+    }
+
+
+def sections(thing: Any) -> set[str]:
+    """Return the numpydoc sections of a docstring."""
+    doc = inspect.getdoc(thing) or ""
+    return set(re.findall(r"^(\w[\w ]*)\n-+$", doc, re.MULTILINE))
+
+
+def raises_directly(function: FunctionType) -> bool:
+    """Return whether a function raises, or calls a check that does."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    return any(
+        isinstance(node, ast.Raise)
+        or (isinstance(node, ast.Attribute) and re.match(r"(check|raise)_", node.attr))
+        or (isinstance(node, ast.Name) and re.match(r"_?(check|raise)_", node.id))
+        for node in ast.walk(tree)
+    )
+
+
+def missing_sections(function: FunctionType) -> set[str]:
+    """Return the numpydoc sections that the docstring of a function lacks."""
+    signature, present = inspect.signature(function), sections(function)
+    required = set()
+    if set(signature.parameters) - {"self", "cls"}:
+        required.add("Parameters")
+    if signature.return_annotation not in (None, "None", "NoReturn", "Self", inspect._empty):
+        required.add("Returns")
+    if raises_directly(function):
+        required.add("Raises")
+    if "Yields" in present:
+        present.add("Returns")
+    return required - present
+
+
+def incomplete(name: str, thing: Any) -> dict[str, set[str]]:
+    """Return what the docstrings of a public name and of its own methods lack."""
+    found: dict[str, set[str]] = {}
+    if not inspect.getdoc(thing):
+        found[name] = {"docstring"}
+    elif inspect.isfunction(thing):
+        found[name] = missing_sections(thing)
+    if inspect.isclass(thing) or inspect.isfunction(thing):
+        is_exception = inspect.isclass(thing) and issubclass(thing, Exception)
+        if ">>>" not in (inspect.getdoc(thing) or "") and not is_exception:
+            found.setdefault(name, set()).add("Examples")
+    for member, value in public_members(thing).items():
+        function = inspect.unwrap(getattr(value, "__func__", value))
+        if not inspect.getdoc(value):
+            found[f"{name}.{member}"] = {"docstring"}
+        elif inspect.isfunction(function):
+            found[f"{name}.{member}"] = missing_sections(function)
+    return {called: lacking for called, lacking in found.items() if lacking}
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_every_public_thing_is_documented(name: str) -> None:
+def test_docstrings_are_complete(name: str) -> None:
     module = importlib.import_module(name)
     assert module.__doc__
-    for public in set(module.__all__) - {"__version__"}:
-        assert undocumented(public, getattr(module, public)) == []
+    public = sorted(set(module.__all__) - {"__version__"})
+    found = [incomplete(called, getattr(module, called)) for called in public]
+    assert [entry for entry in found if entry] == []
 
 
 def test_the_packages_that_users_import_declare_their_names() -> None:
