@@ -76,7 +76,7 @@ vectors, asked = embed(sentences), embed(QUESTIONS)
 hasher = ITQ(128, random_state=0).fit(vectors)
 index = bf.HammingIndex(n_bits=128)
 index.add(hasher.encode(vectors))
-second_look = bf.RerankByVectors(vectors, asked, candidates=50, metric="cosine")
+second_look = bf.RerankByVectors(vectors, asked, n_candidates=50, metric="cosine")
 hits = index.search(hasher.encode(asked), k=3, rerank=second_look)
 
 exact = np.argsort(-asked @ vectors.T, axis=1)[:, :3]

@@ -38,8 +38,8 @@ def test_rerank(load: Callable[[], datasets.Dataset], capsys: pytest.CaptureFixt
     asked = hasher.encode(Q)
     orders: dict[str, Reranker | None] = {
         "codes alone": None,
-        "RerankByEmbedding": bf.RerankByEmbedding(hasher.embed(Q), candidates=DEPTH),
-        "RerankByVectors": bf.RerankByVectors(X, Q, candidates=DEPTH),
+        "RerankByEmbedding": bf.RerankByEmbedding(hasher.embed(Q), n_candidates=DEPTH),
+        "RerankByVectors": bf.RerankByVectors(X, Q, n_candidates=DEPTH),
     }
     reached = {}
     for name, rerank in orders.items():

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 import bitfold as bf
 from bitfold.search import lookup
-from bitfold.search.index import RadiusHits
-from bitfold.search.rerank import Hits
+from bitfold.search import Hits, RadiusHits
 
 Bits = NDArray[np.uint8]
 Ids = NDArray[np.int64]
@@ -299,7 +298,7 @@ def test_no_queries(index: bf.HammingIndex) -> None:
 
 def content(index: bf.HammingIndex) -> dict[int, bytes]:
     """All that batches give, which must have each id once."""
-    held = [(i, c.tobytes()) for ids, codes in index.batches() for i, c in zip(
+    held = [(i, c.tobytes()) for ids, codes, *_ in index.batches() for i, c in zip(
         ids.tolist(), codes.packed, strict=True)]  # fmt: skip
     assert len({number for number, _ in held}) == len(held)
     return dict(held)

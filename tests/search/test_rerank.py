@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 import bitfold as bf
-from bitfold.search.rerank import Reranker
+from bitfold.search import Reranker
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((500, 20)).astype(np.float32)
@@ -44,7 +44,7 @@ def test_all_candidates_give_the_exact_ranking(
     exact: NDArray[Any],
 ) -> None:
     hits = index.search(
-        codes(Q), 10, rerank=bf.RerankByVectors(X, Q, candidates=500, metric=metric)
+        codes(Q), 10, rerank=bf.RerankByVectors(X, Q, n_candidates=500, metric=metric)
     )
     order = np.argsort(exact, axis=1)[:, :10]
     assert np.array_equal(hits.ids, order)
@@ -53,7 +53,7 @@ def test_all_candidates_give_the_exact_ranking(
 
 def test_candidates_are_the_nearest_codes(index: bf.HammingIndex) -> None:
     candidates = index.search(codes(Q), 30).ids
-    hits = index.search(codes(Q), 5, rerank=bf.RerankByVectors(X, Q, candidates=30))
+    hits = index.search(codes(Q), 5, rerank=bf.RerankByVectors(X, Q, n_candidates=30))
     exact = cdist(Q, X)
     for i in range(len(Q)):
         best = sorted(candidates[i], key=lambda j: exact[i, j])[:5]
@@ -66,13 +66,13 @@ def test_memmap_and_own_ids(tmp_path: Path) -> None:
     ids = RNG.permutation(10_000)[: len(X)]
     index = bf.HammingIndex(24)
     index.add(codes(X), ids=ids)
-    hits = index.search(codes(Q), 3, rerank=bf.RerankByVectors(vectors, Q, candidates=500, ids=ids))
+    hits = index.search(codes(Q), 3, rerank=bf.RerankByVectors(vectors, Q, n_candidates=500, ids=ids))
     assert np.array_equal(hits.ids, ids[np.argsort(cdist(Q, X), axis=1)[:, :3]])
 
 
 def test_asymmetric_is_the_weighted_hamming_distance(index: bf.HammingIndex) -> None:
     reals = Q @ DIRECTIONS
-    hits = index.search(codes(Q), 500, rerank=bf.RerankByEmbedding(reals, candidates=500))
+    hits = index.search(codes(Q), 500, rerank=bf.RerankByEmbedding(reals, n_candidates=500))
     bits = codes(X).unpack()
     for i in range(len(Q)):
         weighted = np.array([np.abs(reals[i])[b != (reals[i] > 0)].sum() for b in bits])
@@ -84,7 +84,7 @@ def test_asymmetric_finds_more_neighbors_than_hamming(index: bf.HammingIndex) ->
     queries = X[:100] + 0.05 * RNG.standard_normal((100, 20)).astype(np.float32)
     truth = np.argsort(cdist(queries, X), axis=1)[:, :10]
     plain = index.search(codes(queries), 10)
-    rerank = bf.RerankByEmbedding(queries @ DIRECTIONS, candidates=100)
+    rerank = bf.RerankByEmbedding(queries @ DIRECTIONS, n_candidates=100)
     finer = index.search(codes(queries), 10, rerank=rerank)
 
     def recall(ids: NDArray[Any]) -> float:
@@ -119,7 +119,7 @@ def test_zero_vector_has_cosine_distance_one(index: bf.HammingIndex) -> None:
             "ids of RerankByVectors must be one id for each of the 500 rows",
         ),
         (
-            bf.RerankByVectors(X, Q, candidates=0),
+            bf.RerankByVectors(X, Q, n_candidates=0),
             "candidates of RerankByVectors must be at least 1, got 0",
         ),
         (
@@ -144,4 +144,4 @@ def test_the_row_that_is_not_finite_is_named(index: bf.HammingIndex) -> None:
     with pytest.raises(
         ValueError, match=f"vectors of RerankByVectors .* got NaN in row {nearest}."
     ):
-        index.search(codes(Q), 3, rerank=bf.RerankByVectors(vectors, Q, candidates=5))
+        index.search(codes(Q), 3, rerank=bf.RerankByVectors(vectors, Q, n_candidates=5))

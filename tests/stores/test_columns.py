@@ -100,7 +100,7 @@ def test_fewer_rows_than_asked_for_give_fewer_columns(filled: Any) -> None:
     assert np.array_equal(found.ids, quick.ids)
     nothing = filled.search(CODES[:3], 10, where=[("id", "=", 5000)])
     assert nothing.ids.shape == (3, 0)
-    finer = bf.RerankByEmbedding(np.ones((3, 32)), candidates=50)
+    finer = bf.RerankByEmbedding(np.ones((3, 32)), n_candidates=50)
     none: Hits = filled.search(CODES[:3], 10, rerank=finer, where=[("id", "=", 5000)])
     assert none.ids.shape == (3, 0)
 
@@ -120,7 +120,7 @@ def test_conditions_the_index_and_the_originals_in_one_call(kind: str, make: Mak
         found = store.search(
             CODES[:9],
             5,
-            rerank=RerankByStoredVectors(Q, candidates=N),
+            rerank=RerankByStoredVectors(Q, n_candidates=N),
             where=[("label", "=", 2)],
             exact=exactly,
         )
@@ -151,7 +151,7 @@ def test_the_index_looks_as_far_as_it_is_told(kind: str, make: Make) -> None:
 class Meddling:
     """Re-ranks while someone else deletes the candidates."""
 
-    candidates = 5
+    n_candidates = 5
 
     def __init__(self, other: Any) -> None:
         self.other = other

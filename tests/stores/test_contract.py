@@ -303,8 +303,8 @@ class TestTwoStages:
         store, index = self.filled(kind, make)
         asked = self.codes(self.Q)
         for rerank in (
-            bf.RerankByVectors(self.X, self.Q, candidates=60),
-            bf.RerankByEmbedding(self.Q @ self.directions, candidates=60),
+            bf.RerankByVectors(self.X, self.Q, n_candidates=60),
+            bf.RerankByEmbedding(self.Q @ self.directions, n_candidates=60),
         ):
             expected = index.search(asked, 9, rerank=rerank)
             assert same(store.search(asked, 9, rerank=rerank), expected)
@@ -318,7 +318,7 @@ class TestTwoStages:
         with pytest.raises(ValueError, match="metric of Rerank must be one of 'l2', 'ip'"):
             store.search(asked, 5, rerank=RerankByStoredVectors(self.Q, metric="l1"))
         with pytest.raises(ValueError, match="candidates of Originals must be at least 1, got 0"):
-            store.search(asked, 5, rerank=RerankByStoredVectors(self.Q, candidates=0))
+            store.search(asked, 5, rerank=RerankByStoredVectors(self.Q, n_candidates=0))
         plain = make(kind, 30)
         plain.add(asked)
         with pytest.raises(ValueError, match="must be given to create"):

@@ -248,5 +248,5 @@ def test_originals_come_back_as_they_were(tmp_path: Path) -> None:
     store = LanceStore.create(tmp_path, "t", 64, n_features=7)
     store.add(CODES, vectors=X)
     assert np.array_equal(store.vectors([5, 3, 5]), X[[5, 3, 5]].astype(np.float32))
-    found = store.search(CODES[:1], 3, rerank=RerankByStoredVectors(X[:1], candidates=300))
+    found = store.search(CODES[:1], 3, rerank=RerankByStoredVectors(X[:1], n_candidates=300))
     assert found.ids[0, 0] == 0

@@ -155,5 +155,5 @@ def distances(code: Codes, others: Codes) -> Int64Array:
 
 def _grouped(index: HammingIndex) -> Segment:
     """Return all codes as one segment, equal ones once."""
-    ids, codes = zip(*index.batches(), strict=True)
+    ids, codes, *_ = zip(*index.batches(), strict=True)
     return Segment.build(Codes.concatenate(codes).words(), np.concatenate(ids))

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
 from bitfold._threads import map_blocks
-from bitfold._types import Ids, Int32Array, Words
+from bitfold._types import Ids, Words
 from bitfold.codes import Codes
 from bitfold.search import ranking
+from bitfold.search.contract import MAX_BITS, Batch, CodeIndex, Hits, RadiusHits, Reranker, check_codes
 from bitfold.search.disk.index_folder import Folder
 from bitfold.search.ids import Numbering, integers, raise_ids, raise_taken
 from bitfold.search.lookup import Lookup, Matches
-from bitfold.search.rerank import Hits, Reranker, reorder
+from bitfold.search.rerank import reorder
 from bitfold.search.segment import Segment
 
 _LOOKUP_BLOCK = 256
@@ -30,25 +31,7 @@ _WORTH_A_THREAD = 2e6
 """Nanoseconds of work below which handing it to other threads takes longer than doing it."""
 
 
-class RadiusHits(NamedTuple):
-    """Answers of a lookup, flat: those of query i stand at ``offsets[i]:offsets[i + 1]``.
-
-    Within a query they are sorted by distance, ties by id.
-    """
-
-    offsets: Ids
-    ids: Ids
-    distances: Int32Array
-
-
-class Entries(NamedTuple):
-    """Some codes of an index and the id of each."""
-
-    ids: Ids
-    codes: Codes
-
-
-class HammingIndex:
+class HammingIndex(CodeIndex):
     """Search by Hamming distance: exact, on all cores, each distinct code looked at once.
 
     Parameters
@@ -68,7 +51,7 @@ class HammingIndex:
     """
 
     def __init__(self, n_bits: int) -> None:
-        self.n_bits = _validation.check_integer(n_bits, "n_bits", "HammingIndex", low=1, high=1024)
+        self.n_bits = _validation.check_integer(n_bits, "n_bits", "HammingIndex", low=1, high=MAX_BITS)
         self._segments: list[Segment] = []
         self._lookups: dict[int, Lookup] = {}
         self._next_id = 0
@@ -85,7 +68,7 @@ class HammingIndex:
             A different integer for each code; None continues after the largest id so far,
             beginning with 0.
         """
-        self._check_codes(codes, "codes")
+        check_codes(codes, self.n_bits, "HammingIndex")
         numbering = Numbering("HammingIndex", self._next_id)
         numbers = numbering.assign(ids, len(codes))
         if not len(codes):
@@ -128,17 +111,16 @@ class HammingIndex:
         codes
             Query codes.
         k
-            How many, at most the number of codes in the index.
+            Number of codes per query, at least 1. All are returned if there are fewer.
         rerank
             :class:`RerankByVectors` or :class:`RerankByEmbedding`, which reorder the candidates.
         """
-        self._check_codes(codes, "codes")
-        why = f"the {len(self)} codes of the index"
-        _validation.check_integer(k, "k", "search", low=1, high=len(self), why=why)
+        check_codes(codes, self.n_bits, "HammingIndex")
+        k = min(_validation.check_integer(k, "k", "search", low=1), len(self))
         if rerank is None:
             return self._nearest(codes.words(), k)
         wanted = _validation.check_integer(
-            rerank.candidates, "candidates", type(rerank).__name__, low=1
+            rerank.n_candidates, "n_candidates", type(rerank).__name__, low=1
         )
         found = self._nearest(codes.words(), min(max(wanted, k), len(self)))
         return reorder(found.ids, rerank.measure(found.ids, self.codes), k)
@@ -153,7 +135,7 @@ class HammingIndex:
         radius
             The largest distance that still counts.
         """
-        self._check_codes(codes, "codes")
+        check_codes(codes, self.n_bits, "HammingIndex")
         _validation.check_integer(radius, "radius", "within", low=0)
         radius = min(radius, self.n_bits)
         words = codes.words()
@@ -182,7 +164,7 @@ class HammingIndex:
             raise_ids("HammingIndex", "in the index", numbers[missing])
         return self._as_codes(words)
 
-    def batches(self) -> Iterator[Entries]:
+    def batches(self) -> Iterator[Batch]:
         """Yield all codes with their ids, some at a time; each id comes once, in no given order.
 
         They are those that are there when the first is asked for, whatever is added or removed
@@ -193,7 +175,7 @@ class HammingIndex:
         >>> index = HammingIndex(n_bits=3)
         >>> index.add(Codes.from_bits([[0, 0, 1], [1, 1, 1], [0, 0, 0]]))
         >>> index.remove([1])
-        >>> [(ids.tolist(), codes) for ids, codes in index.batches()]
+        >>> [(batch.ids.tolist(), batch.codes) for batch in index.batches()]
         [([0, 2], Codes(2 x 3 bits))]
         """
         for segment in self._segments:  # the list is replaced, never changed
@@ -203,7 +185,7 @@ class HammingIndex:
                     items = items[~segment.deleted[items]]
                 if len(items):
                     codes = self._as_codes(np.ascontiguousarray(segment.item_words(items)))
-                    yield Entries(segment.ids_of(items), codes)
+                    yield Batch(segment.ids_of(items), codes)
 
     def save(self, path: Any) -> None:
         """Write the index to a folder of its own, durably; :meth:`open` reads it back.
@@ -241,12 +223,6 @@ class HammingIndex:
         if self._folder is not None:
             self._folder.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self.close()
-
     def __len__(self) -> int:
         return sum(map(len, self._segments))
 
@@ -259,7 +235,8 @@ class HammingIndex:
         return f"HammingIndex({len(self)} x {self.n_bits} bits)"
 
     def _nearest(self, words: Words, k: int) -> Hits:
-        parts = []
+        empty = (len(words), 0)
+        parts = [ranking.Nearest(np.empty(empty, np.int32), np.empty(empty, np.int64))]
         for segment in self._segments:
             if len(segment):
                 found = ranking.nearest(segment, words, min(k, len(segment)))
@@ -289,14 +266,6 @@ class HammingIndex:
             for key, lookup in self._lookups.items()
             if any(lookup.segment is segment for segment in segments)
         }
-
-    def _check_codes(self, codes: Any, name: str) -> None:
-        if not isinstance(codes, Codes):
-            raise TypeError(f"{name} must be bitfold.Codes, got {type(codes).__name__}.")
-        if codes.n_bits != self.n_bits:
-            _validation.raise_invalid(
-                name, "HammingIndex", f"of {self.n_bits} bits", f"{codes.n_bits} bits"
-            )
 
     def _check_new(self, ids: Ids) -> None:
         """Raise if there are codes of these ids already."""

@@ -4,36 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
-from bitfold._types import AnyArray, Float32Array, Ids
+from bitfold._types import Float32Array, Ids
 from bitfold.codes import Codes
+from bitfold.search.contract import Hits
 from bitfold.search.ids import integers
 
 _BLOCK_FLOATS = 1 << 22
 """Floats of candidates that are looked at together: 16 MB."""
-
-
-class Hits(NamedTuple):
-    """Ranked answers: ids and distances, (q, k), nearest first, ties by id."""
-
-    ids: Ids
-    distances: AnyArray
-
-
-class Reranker(Protocol):
-    """Orders candidates; what :meth:`HammingIndex.search` takes as ``rerank``."""
-
-    @property
-    def candidates(self) -> int:
-        """How many of the nearest codes to look at."""
-
-    def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> Float32Array:
-        """Distances of the candidates of all queries, (q, candidates)."""
 
 
 def reorder(ids: Ids, distances: Float32Array, k: int) -> Hits:
@@ -54,8 +37,8 @@ class RerankByVectors:
         The originals, an array or a memory map; row i belongs to id i, or to ``ids[i]``.
     queries
         The queries' originals, one for each query code.
-    candidates
-        How many of the nearest codes to look at.
+    n_candidates
+        Number of nearest codes to measure per query.
     metric
         "l2", "ip" (negative inner product) or "cosine" (1 - cosine): smaller is nearer.
     ids
@@ -64,7 +47,7 @@ class RerankByVectors:
 
     vectors: Any
     queries: Any
-    candidates: int = 200
+    n_candidates: int = 200
     metric: str = "l2"
     ids: ArrayLike | None = None
 
@@ -123,12 +106,12 @@ class RerankByEmbedding:
     ----------
     reals
         ``hasher.embed(Q)``, one row for each query code.
-    candidates
-        How many of the nearest codes to look at.
+    n_candidates
+        Number of nearest codes to measure per query.
     """
 
     reals: Any
-    candidates: int = 200
+    n_candidates: int = 200
 
     def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> Float32Array:
         """Distances of the candidates of all queries to them."""

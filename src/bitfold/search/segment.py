@@ -19,12 +19,8 @@ from bitfold._types import AnyArray, BoolArray, Ids, Int64Array, UInt32Array, Wo
 
 Array = TypeVar("Array", bound=AnyArray)
 
-MOST_ITEMS = 1 << 31
-"""Items of a segment are counted in 32 bits."""
-
-
-MOST_BITS = 1024
-"""The longest code an index holds."""
+MAX_ITEMS = 1 << 31
+"""Largest number of items per segment: items are numbered with 32 bits."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

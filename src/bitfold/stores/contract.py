@@ -15,7 +15,7 @@ from bitfold._types import AnyArray, BoolArray, Float32Array, Ids, ProgressCallb
 from bitfold.codes import Codes
 from bitfold.search import Hits, RadiusHits, Reranker
 from bitfold.search import ids as numbers
-from bitfold.search.segment import MOST_BITS
+from bitfold.search.contract import MAX_BITS
 from bitfold.stores.filters import Condition, Where, grouped
 from bitfold.stores.originals import RerankByStoredVectors
 
@@ -116,7 +116,7 @@ class Store(ABC):
         if rerank is None:
             return self._nearest(codes, k, k, where, exact)
         wanted = _validation.check_integer(
-            rerank.candidates, "candidates", type(rerank).__name__, low=1
+            rerank.n_candidates, "n_candidates", type(rerank).__name__, low=1
         )
         finer = rerank.over(self.vectors) if isinstance(rerank, RerankByStoredVectors) else rerank
         with self._snapshot():
@@ -271,7 +271,7 @@ def raise_invalid(store: Store | type[Store], name: str, demand: str, got: objec
 
 def check_bits(n_bits: Any, owner: str) -> int:
     """Return a code length that search can handle."""
-    return _validation.check_integer(n_bits, "n_bits", owner, low=1, high=MOST_BITS)
+    return _validation.check_integer(n_bits, "n_bits", owner, low=1, high=MAX_BITS)
 
 
 def flat(

@@ -27,14 +27,14 @@ class RerankByStoredVectors:
     ----------
     queries
         The queries' originals, one for each query code.
-    candidates
+    n_candidates
         How many of the nearest codes to look at.
     metric
         "l2", "ip" (negative inner product) or "cosine" (1 - cosine): smaller is nearer.
     """
 
     queries: Any
-    candidates: int = 200
+    n_candidates: int = 200
     metric: str = "l2"
 
     def over(self, vectors_of: Callable[[Ids], Float32Array]) -> Reranker:
@@ -56,8 +56,8 @@ class _Fetched:
     vectors_of: Callable[[Ids], Float32Array]
 
     @property
-    def candidates(self) -> int:
-        return self.asked.candidates
+    def n_candidates(self) -> int:
+        return self.asked.n_candidates
 
     def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> Float32Array:
         queries = _validation.check_matrix(
@@ -75,5 +75,5 @@ class _Fetched:
     ) -> Float32Array:
         needed = np.unique(ids)
         vectors = self.vectors_of(needed)
-        finer = RerankByVectors(vectors, queries, self.candidates, self.asked.metric, ids=needed)
+        finer = RerankByVectors(vectors, queries, self.n_candidates, self.asked.metric, ids=needed)
         return finer.measure(ids, codes_of)

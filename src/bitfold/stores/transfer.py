@@ -36,7 +36,7 @@ def iter_batches(index: HammingIndex, vectors: Any = None) -> Iterator[Batch]:
     originals = (
         None if vectors is None else _validation.check_matrix(vectors, "push", name="vectors")
     )
-    for ids, codes in index.batches():
+    for ids, codes, *_ in index.batches():
         yield Batch(codes, ids, None if originals is None else _rows(originals, ids))
 
 

@@ -19,11 +19,12 @@ from bitfold import _validation
 from bitfold.errors import FormatError
 from bitfold.io.array_file import damage
 from bitfold.io.model_file import PathLike
+from bitfold.search.contract import MAX_BITS
 from bitfold.search.disk import lock
 from bitfold.search.disk import manifest as manifests
 from bitfold.search.disk.manifest import Entry, Manifest, Named
 from bitfold.search.disk.segment_file import DeletedFile, SegmentFile, StoredSegment
-from bitfold.search.segment import MOST_BITS, Segment
+from bitfold.search.segment import Segment
 
 
 class Summary(NamedTuple):
@@ -93,7 +94,7 @@ class Folder:
         n_bits
             Length of the codes.
         """
-        _validation.check_integer(n_bits, "n_bits", "Folder", low=1, high=MOST_BITS)
+        _validation.check_integer(n_bits, "n_bits", "Folder", low=1, high=MAX_BITS)
         path = Path(path).absolute()
         lock.make(path)
         folder = cls(path, n_bits, lock.lock(path))

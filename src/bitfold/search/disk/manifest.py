@@ -17,7 +17,7 @@ from bitfold.errors import FormatError
 from bitfold.io import model_file
 from bitfold.io.array_file import Container, damage, is_count, newer
 from bitfold.io.model_file import replace_atomically
-from bitfold.search.segment import MOST_BITS
+from bitfold.search.contract import MAX_BITS
 
 NAME = "manifest.json"
 
@@ -133,7 +133,7 @@ def _decode(content: dict[str, Any]) -> Manifest:
     if content["version"] != _VERSION:
         raise ValueError("version")
     n_bits, next_id, generation = (content[key] for key in ("n_bits", "next_id", "generation"))
-    if not (is_count(n_bits) and 1 <= n_bits <= MOST_BITS and is_count(generation)):
+    if not (is_count(n_bits) and 1 <= n_bits <= MAX_BITS and is_count(generation)):
         raise ValueError("n_bits or generation")
     if type(next_id) is not int or abs(next_id) > 1 << 63:
         raise ValueError("next_id")

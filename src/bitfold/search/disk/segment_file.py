@@ -18,7 +18,7 @@ from bitfold._types import AnyArray, BoolArray, Ids, Int64Array, UInt32Array, Wo
 from bitfold.errors import FormatError
 from bitfold.io import array_file
 from bitfold.io.array_file import Container, damage
-from bitfold.search.segment import MOST_ITEMS, Segment, read_only
+from bitfold.search.segment import MAX_ITEMS, Segment, read_only
 
 _NONE = read_only(np.empty(0, bool))
 
@@ -101,7 +101,7 @@ class SegmentFile:
 
     def _counts_fit(self) -> bool:
         n, first = self.n_items, self.first_id
-        fits = type(n) is int and self.n_distinct <= n <= MOST_ITEMS
+        fits = type(n) is int and self.n_distinct <= n <= MAX_ITEMS
         if first is None:
             return fits
         return fits and type(first) is int and -(1 << 63) <= first <= (1 << 63) - n

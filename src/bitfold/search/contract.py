@@ -1,0 +1,299 @@
+"""The contract of every index and store: one set of methods, one set of result types.
+
+:class:`bitfold.HammingIndex` and the stores in :mod:`bitfold.stores` implement
+:class:`CodeIndex`. :func:`bitfold.testing.check_store` checks an implementation.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, Protocol, Self
+
+from numpy.typing import ArrayLike
+
+from bitfold import _validation
+from bitfold._types import AnyArray, Float32Array, Ids, Int32Array, Int64Array
+from bitfold.codes import Codes
+from bitfold.errors import ParameterTypeError
+
+MAX_BITS = 1024
+"""Length of the longest codes that can be searched."""
+
+
+class Hits(NamedTuple):
+    """The nearest items of each query, nearest first, ties by id.
+
+    Parameters
+    ----------
+    ids
+        Ids of the items, one row per query.
+    distances
+        Their distances: integers for Hamming distances, float32 after re-ranking.
+
+    Examples
+    --------
+    >>> from bitfold import Codes, HammingIndex
+    >>> index = HammingIndex(n_bits=2)
+    >>> index.add(Codes.from_bits([[0, 0], [1, 1]]))
+    >>> hits = index.search(Codes.from_bits([[0, 0]]), k=2)
+    >>> hits.ids.tolist(), hits.distances.tolist()
+    ([[0, 1]], [[0, 2]])
+    """
+
+    ids: Ids
+    distances: AnyArray
+
+
+class RadiusHits(NamedTuple):
+    """All items within a radius of each query, in flat arrays.
+
+    The items of query i are ``ids[offsets[i]:offsets[i + 1]]``, sorted by distance, ties by id.
+
+    Parameters
+    ----------
+    offsets
+        Where the items of each query begin; one entry more than there are queries.
+    ids
+        Ids of the items.
+    distances
+        Their Hamming distances.
+
+    Examples
+    --------
+    >>> from bitfold import Codes, HammingIndex
+    >>> index = HammingIndex(n_bits=2)
+    >>> index.add(Codes.from_bits([[0, 0], [1, 1]]))
+    >>> hits = index.within(Codes.from_bits([[0, 1], [0, 0]]), radius=1)
+    >>> hits.offsets.tolist(), hits.ids.tolist(), hits.distances.tolist()
+    ([0, 2, 3], [0, 1, 0], [1, 1, 0])
+    """
+
+    offsets: Int64Array
+    ids: Ids
+    distances: Int32Array
+
+
+class Batch(NamedTuple):
+    """Some items of an index or a store.
+
+    Parameters
+    ----------
+    ids
+        Integer ids, one per code. None, when adding, continues after the largest id so far.
+    codes
+        Codes of the items.
+    vectors
+        Original vectors, one row per code, for stores that keep them.
+    columns
+        Values of the user's columns by name, one value per code, for stores that have columns.
+
+    Examples
+    --------
+    >>> from bitfold import Codes
+    >>> batch = Batch([7, 9], Codes.from_bits([[0, 1], [1, 1]]))
+    >>> batch.ids, batch.codes, batch.vectors
+    ([7, 9], Codes(2 x 2 bits), None)
+    """
+
+    ids: Any
+    codes: Codes
+    vectors: Any = None
+    columns: Mapping[str, Any] | None = None
+
+
+class Reranker(Protocol):
+    """Measures candidates by a finer distance; the ``rerank`` of :meth:`CodeIndex.search`."""
+
+    @property
+    def n_candidates(self) -> int:
+        """Number of nearest codes to measure per query."""
+
+    def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> Float32Array:
+        """Return the distance of each candidate to its query.
+
+        Parameters
+        ----------
+        ids
+            Ids of the candidates, one row per query.
+        codes_of
+            Returns the codes of some ids.
+
+        Returns
+        -------
+        Float32Array
+            Distances of the same shape as ``ids``; smaller is nearer.
+        """
+
+
+class CodeIndex(ABC):
+    """Codes with ids that can be searched by Hamming distance.
+
+    Every index and store has these methods and gives the same answers: distances are exact,
+    ties go by id, and a radius is inclusive.
+
+    Attributes
+    ----------
+    n_bits
+        Length of the codes.
+    """
+
+    n_bits: int
+
+    @abstractmethod
+    def add(self, codes: Codes, ids: ArrayLike | None = None) -> None:
+        """Add codes; after an error none of them is added.
+
+        Parameters
+        ----------
+        codes
+            Codes of ``n_bits``.
+        ids
+            One unique integer per code; None continues after the largest id so far, starting
+            with 0.
+
+        Raises
+        ------
+        ParameterError
+            If the codes have another length, or ``ids`` are not one integer per code.
+        DataError
+            If an id appears twice or is already present.
+        """
+
+    @abstractmethod
+    def remove(self, ids: ArrayLike) -> None:
+        """Remove codes by id; after an error none of them is removed.
+
+        Parameters
+        ----------
+        ids
+            Ids of codes that are present.
+
+        Raises
+        ------
+        ParameterError
+            If ``ids`` are not integers.
+        DataError
+            If an id is not present.
+        """
+
+    @abstractmethod
+    def search(self, codes: Codes, k: int = 10, *, rerank: Any = None) -> Hits:
+        """Find the k nearest codes of each query, ties by id.
+
+        Parameters
+        ----------
+        codes
+            Query codes.
+        k
+            Number of codes per query, at least 1. All are returned if there are fewer.
+        rerank
+            A :class:`Reranker`, which orders the nearest codes by a finer distance.
+
+        Returns
+        -------
+        Hits
+            Ids and distances of shape ``(n_queries, min(k, len(self)))``.
+
+        Raises
+        ------
+        ParameterError
+            If the codes have another length, or ``k`` is not an integer of at least 1.
+        """
+
+    @abstractmethod
+    def within(self, codes: Codes, radius: int = 2) -> RadiusHits:
+        """Find all codes within a Hamming radius of each query.
+
+        Parameters
+        ----------
+        codes
+            Query codes.
+        radius
+            The largest distance that is included.
+
+        Returns
+        -------
+        RadiusHits
+            The items of each query, sorted by distance, ties by id.
+
+        Raises
+        ------
+        ParameterError
+            If the codes have another length, or ``radius`` is not an integer of at least 0.
+        """
+
+    @abstractmethod
+    def codes(self, ids: ArrayLike) -> Codes:
+        """Return the codes of some ids, in the order of the ids.
+
+        Parameters
+        ----------
+        ids
+            Ids of codes that are present; they may repeat.
+
+        Returns
+        -------
+        Codes
+            One code per id.
+
+        Raises
+        ------
+        ParameterError
+            If ``ids`` are not integers.
+        DataError
+            If an id is not present.
+        """
+
+    @abstractmethod
+    def batches(self) -> Iterator[Batch]:
+        """Iterate over all codes with their ids, in batches of bounded size.
+
+        Yields
+        ------
+        Batch
+            Each id appears in exactly one batch; the order is not specified.
+        """
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of codes."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release files, locks and connections; closing twice is allowed."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+
+def check_codes(codes: Any, n_bits: int, owner: str) -> None:
+    """Raise unless ``codes`` are codes of the given length.
+
+    Parameters
+    ----------
+    codes
+        Value to check.
+    n_bits
+        Length that the codes must have.
+    owner
+        Class that is named in the error.
+
+    Raises
+    ------
+    ParameterTypeError
+        If ``codes`` are not :class:`bitfold.Codes`.
+    ParameterError
+        If they have another length.
+
+    Examples
+    --------
+    >>> check_codes(Codes.from_bits([[0, 1]]), 2, "HammingIndex")
+    """
+    if not isinstance(codes, Codes):
+        raise ParameterTypeError("codes", owner, "bitfold.Codes", type(codes).__name__)
+    if codes.n_bits != n_bits:
+        _validation.raise_invalid("codes", owner, f"of {n_bits} bits", f"{codes.n_bits} bits")
