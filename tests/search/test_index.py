@@ -15,8 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from numpy.typing import NDArray
 
 import bitfold as bf
-from bitfold.search import lookup
-from bitfold.search import Hits, RadiusHits
+from bitfold.search import Hits, RadiusHits, lookup
 
 Bits = NDArray[np.uint8]
 Ids = NDArray[np.int64]

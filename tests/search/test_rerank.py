@@ -66,7 +66,9 @@ def test_memmap_and_own_ids(tmp_path: Path) -> None:
     ids = RNG.permutation(10_000)[: len(X)]
     index = bf.HammingIndex(24)
     index.add(codes(X), ids=ids)
-    hits = index.search(codes(Q), 3, rerank=bf.RerankByVectors(vectors, Q, n_candidates=500, ids=ids))
+    hits = index.search(
+        codes(Q), 3, rerank=bf.RerankByVectors(vectors, Q, n_candidates=500, ids=ids)
+    )
     assert np.array_equal(hits.ids, ids[np.argsort(cdist(Q, X), axis=1)[:, :3]])
 
 

@@ -14,7 +14,15 @@ from bitfold._threads import map_blocks
 from bitfold._types import Ids, Words
 from bitfold.codes import Codes
 from bitfold.search import ranking
-from bitfold.search.contract import MAX_BITS, Batch, CodeIndex, Hits, RadiusHits, Reranker, check_codes
+from bitfold.search.contract import (
+    MAX_BITS,
+    Batch,
+    CodeIndex,
+    Hits,
+    RadiusHits,
+    Reranker,
+    check_codes,
+)
 from bitfold.search.disk.index_folder import Folder
 from bitfold.search.ids import Numbering, integers, raise_ids, raise_taken
 from bitfold.search.lookup import Lookup, Matches
@@ -51,7 +59,9 @@ class HammingIndex(CodeIndex):
     """
 
     def __init__(self, n_bits: int) -> None:
-        self.n_bits = _validation.check_integer(n_bits, "n_bits", "HammingIndex", low=1, high=MAX_BITS)
+        self.n_bits = _validation.check_integer(
+            n_bits, "n_bits", "HammingIndex", low=1, high=MAX_BITS
+        )
         self._segments: list[Segment] = []
         self._lookups: dict[int, Lookup] = {}
         self._next_id = 0
