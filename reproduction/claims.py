@@ -47,7 +47,7 @@ class Means:
         if values:
             return float(np.mean(values))
         what = f"{measure} of {method}, {n_bits} bits on {data}"
-        raise Refused(what) if any("refused" in result for result in results) else Missing(what)
+        raise Refused(what) if any("error" in result for result in results) else Missing(what)
 
 
 class Check(NamedTuple):

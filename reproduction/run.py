@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
@@ -31,28 +30,18 @@ Showing = Callable[[Case], AbstractContextManager[Report]]
 def run(cases: Iterable[Case], records: Records, load: Load, showing: Showing) -> list[Record]:
     """Run the cases that have no record yet; return the records of all.
 
-    A method that cannot be asked for such codes leaves ``{"refused": its sentence}``.
+    A method that cannot be asked for such codes leaves ``{"error": its sentence}``.
     """
-    done = []
-    for case in cases:
-        if case not in records:
-            with showing(case) as report:
-                data = load(case, report)
-                start = time.perf_counter()
-                result = _measured(case, data, report)
-                records.add(case, result, time.perf_counter() - start)
-        done.append(records[case])
-    return done
+
+    def work(case: Case) -> Result:
+        with showing(case) as report:
+            return _measured(case, load(case, report), report)
+
+    return records.run_missing(cases, work)
 
 
 def _measured(case: Case, data: Dataset, report: Report) -> Result:
-    try:
-        with warnings.catch_warnings():
-            # Of little data a method's default may ask for more than there is; nobody else did.
-            warnings.filterwarnings("ignore", message=".*base points were asked for")
-            return MEASURES[case.measure](case, data, report)
-    except ValueError as error:
-        # A limit of the method is a result; anything else is an error.
-        if not str(error).startswith("n_bits of "):
-            raise
-        return {"refused": str(error)}
+    with warnings.catch_warnings():
+        # Of little data a method's default may ask for more than there is; nobody else did.
+        warnings.filterwarnings("ignore", message=".*base points were asked for")
+        return MEASURES[case.measure](case, data, report)

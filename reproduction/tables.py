@@ -51,7 +51,7 @@ def refusals(records: Iterable[Record]) -> list[str]:
     """Say once what codes each method cannot have: "… must be at most 9, got 16, 32."."""
     asked: dict[str, list[str]] = {}
     for record in records:
-        demand, _, got = record["result"].get("refused", "").removesuffix(".").rpartition(", got ")
+        demand, _, got = record["result"].get("error", "").removesuffix(".").rpartition(", got ")
         if demand:
             asked.setdefault(demand, []).append(got)
     return [f"{demand}, got {', '.join(dict.fromkeys(got))}." for demand, got in asked.items()]

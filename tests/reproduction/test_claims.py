@@ -74,7 +74,7 @@ def test_a_length_that_a_rival_cannot_have_does_not_count_against_a_claim() -> N
     records = [_record("fig-mnist", case, 1) for case in ARTIFACTS["fig-mnist"].cases(Protocol(1))]
     for record in records:
         if (record["case"]["method"], record["case"]["n_bits"]) == ("PCAH", 128):
-            record["result"] = {"refused": "n_bits of PCAH must be less, got 128."}
+            record["result"] = {"error": "n_bits of PCAH must be less, got 128."}
     assert judge(CLAIMS["fig-mnist"], records)[0].holds is True
     with pytest.raises(Refused):
         Means(records)("map", "mnist", "PCAH", 128)

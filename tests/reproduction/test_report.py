@@ -188,6 +188,6 @@ def test_a_stated_figure_stands_beside_ours() -> None:
 
 def test_a_method_that_refused_is_left_out_of_what_was_retrieved(tmp_path: Path) -> None:
     records = [made_up(case) for case in ARTIFACTS["fig-retrieved"].cases(Protocol(1))]
-    records[0]["result"] = {"refused": "n_bits of X must be <less>, got 9."}
+    records[0]["result"] = {"error": "n_bits of X must be <less>, got 9."}
     assert "n_bits of X must be &lt;less&gt;, got 9." in page(tmp_path, "fig-retrieved", records)
     assert np.isfinite((tmp_path / "fig-retrieved-cifar10.png").stat().st_size)
