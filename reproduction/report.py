@@ -11,7 +11,7 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bitfold.io.model_file import replace_atomically
+from bitfold.io.atomic import replace_atomically
 from reproduction import paper
 from reproduction.artifacts import CALIBRATED, MANY, Artifact, Protocol
 from reproduction.claims import CLAIMS, Verdict, judge

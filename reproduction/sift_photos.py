@@ -10,9 +10,9 @@ import numpy as np
 from bitfold.datasets._base import Dataset
 from bitfold.datasets.texmex import first_queries
 from bitfold.io import cache
+from bitfold.io.atomic import replace_atomically
 from bitfold.io.data_files import existing, missing
 from bitfold.io.formats.errors import read_as
-from bitfold.io.model_file import replace_atomically
 from bitfold.io.vectors import read_vectors
 
 _CHUNK = 1 << 22

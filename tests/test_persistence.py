@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 
 from bitfold.errors import FormatError
 from bitfold.io import model_file
-from bitfold.io.model_file import Stored, read, replace_atomically, write
+from bitfold.io.atomic import replace_atomically
+from bitfold.io.model_file import Stored, read, write
 
 DTYPES = [
     "bool", "uint8", "int8", "uint16", "int16", "float16",

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from bitfold.cli._inputs import Place
-from bitfold.io.model_file import replace_atomically
+from bitfold.io.atomic import replace_atomically
 
 
 class _Enough(Exception):

@@ -10,8 +10,8 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from bitfold.errors import FormatError
+from bitfold.io.atomic import replace_atomically
 from bitfold.io.formats.errors import read_as
-from bitfold.io.model_file import replace_atomically
 
 
 def visit(path: Path, names: list[str], use: Callable[[str, IO[bytes]], None]) -> None:

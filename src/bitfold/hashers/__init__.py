@@ -1,5 +1,6 @@
 """Hashers: everything that learns codes."""
 
+from bitfold._types import PathLike
 from bitfold.hashers import _persistence
 from bitfold.hashers.agh import AGH
 from bitfold.hashers.base.hasher import Hasher
@@ -21,7 +22,6 @@ from bitfold.hashers.sklsh import SKLSH
 from bitfold.hashers.sph import SpH
 from bitfold.hashers.ssh import SSH
 from bitfold.hashers.sth import STH
-from bitfold.io import model_file as _model_file
 
 __all__ = [
     "AGH",
@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 
-def load(path: _model_file.PathLike, *, mmap: bool = False) -> Hasher:
+def load(path: PathLike, *, mmap: bool = False) -> Hasher:
     """Read a hasher that was saved.
 
     Parameters

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from bitfold._types import AnyArray
+from bitfold._types import AnyArray, PathLike
 from bitfold.base_set import BaseStrategy
 from bitfold.embedding import Embedding
 from bitfold.errors import FormatError
@@ -54,7 +54,7 @@ def from_stored(stored: Stored, kinds: type[Any]) -> Hasher:
     return hasher
 
 
-def load(path: model_file.PathLike, kinds: type[Any], *, mmap: bool = False) -> Hasher:
+def load(path: PathLike, kinds: type[Any], *, mmap: bool = False) -> Hasher:
     """Read a hasher; an error names the file."""
     stored = model_file.read(path, mmap=mmap)
     try:

@@ -24,7 +24,7 @@ import numpy as np
 from bitfold._types import AnyArray, UInt8Array
 from bitfold.errors import FormatError
 from bitfold.io import model_file
-from bitfold.io.model_file import replace_atomically
+from bitfold.io.atomic import replace_atomically
 
 Arrays = Mapping[str, AnyArray]
 Layout = tuple[str, tuple[int, ...]]

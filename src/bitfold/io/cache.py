@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bitfold._types import AnyArray
-from bitfold.io import model_file
+from bitfold.io import atomic
 
 _HASHED_BYTES = 16 << 20
 
@@ -82,7 +82,7 @@ def kept_rows(
     if held is not None and held.shape == shape and held.dtype == dtype:
         return held
     about = {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": shape}
-    with model_file.replace_atomically(path) as file:
+    with atomic.replace_atomically(path) as file:
         np.lib.format.write_array_header_1_0(file, about)
         for start in range(0, shape[0], step):
             rows = slice(start, min(start + step, shape[0]))

@@ -20,12 +20,11 @@ from typing import Any, BinaryIO, Self
 
 import numpy as np
 
-from bitfold._types import AnyArray, ProgressCallback
+from bitfold._types import AnyArray, PathLike, ProgressCallback
 from bitfold.codes import Codes
 from bitfold.errors import InputChangedError
 from bitfold.hashers import Hasher, _persistence
-from bitfold.io import model_file, sources
-from bitfold.io.model_file import PathLike
+from bitfold.io import atomic, model_file, sources
 from bitfold.io.rows import Rows
 
 _SAVE_SECONDS = 1.0
@@ -76,7 +75,7 @@ def encode_to_file(
     >>> np.load("codes.npy").shape
     (1000, 2)
     """
-    target = model_file.writable_target(path)
+    target = atomic.resolve_target(path)
     source = sources.opened(X)
     made_from = {"model": _digest_of_model(hasher), "vectors": _digest_of(source, hasher, stamp)}
     with _Partial(target, hasher.n_bits_) as partial:
@@ -132,7 +131,7 @@ class _Partial:
         if self._target.exists():
             self._path.chmod(self._target.stat().st_mode & 0o7777)
         self._path.replace(self._target)
-        model_file.sync_directory(self._target.parent)
+        atomic.sync_directory(self._target.parent)
         self._note.unlink(missing_ok=True)
 
     def __enter__(self) -> Self:
@@ -168,7 +167,7 @@ class _Partial:
     def _save(self) -> None:
         self._sync()
         note = {"format": _FORMAT, "made_from": self._made_from, "width": self._width}
-        with model_file.replace_atomically(self._note) as file:
+        with atomic.replace_atomically(self._note) as file:
             file.write(json.dumps(note | {"rows": self.rows}).encode())
         self._saved_at = time.monotonic()
 

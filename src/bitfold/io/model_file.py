@@ -13,20 +13,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
 from bitfold import _validation
-from bitfold._types import AnyArray, UInt8Array
+from bitfold._types import AnyArray, PathLike, UInt8Array
 from bitfold.errors import FormatError
+from bitfold.io.atomic import replace_atomically
 
-PathLike = str | os.PathLike[str]
 Arrays = dict[str, AnyArray]
 
 _DTYPES = {"BOOL": np.dtype("?")} | {
@@ -46,36 +42,6 @@ class Stored(NamedTuple):
     kind: str
     meta: dict[str, Any]
     arrays: Arrays
-
-
-@contextmanager
-def replace_atomically(path: PathLike) -> Iterator[BinaryIO]:
-    """Open a file to write that takes its place at ``path`` only when the block succeeds.
-
-    The bytes go to a temporary file in the same directory and are forced to the disk before it
-    takes the name, so that a reader, an error, a kill or a power cut meets the old file or the
-    new one, never a part. After an error the temporary file is gone.
-
-    Parameters
-    ----------
-    path
-        The file to create or replace; a symbolic link is followed. The mode of a file already
-        there is kept, that of a new one follows the umask.
-    """
-    target = writable_target(path)
-    # Short, whatever the target's name: that may already be as long as a name can be.
-    temporary = target.with_name(f".bitfold-{secrets.token_hex(8)}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            with suppress(FileNotFoundError):
-                shutil.copymode(target, temporary)
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
-    sync_directory(target.parent)
 
 
 def write(path: PathLike, stored: Stored) -> None:
@@ -121,28 +87,6 @@ def read(path: PathLike, *, mmap: bool = False) -> Stored:
         return _read(path, mmap)
     except FormatError as error:
         raise FormatError(f"{path} {error}.") from None
-
-
-def writable_target(path: PathLike) -> Path:
-    """Return the real file behind ``path``, refused if a file cannot take its place."""
-    target = Path(path).resolve()
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"{path} cannot be written: its directory does not exist.")
-    # Replacing would also succeed on a device such as /dev/null, and destroy it.
-    if target.exists() and not target.is_file():
-        raise OSError(f"{path} cannot be written: it is a directory or a device.")
-    return target
-
-
-def sync_directory(directory: Path) -> None:
-    """Force the new name to the disk, where a directory can be opened (not on Windows)."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _text(value: object, name: str, owner: str) -> str:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from bitfold import _validation
 from bitfold._progress import ignore_progress, show_progress
-from bitfold._types import AnyArray, Float32Array, ProgressCallback, UInt8Array
+from bitfold._types import AnyArray, Float32Array, PathLike, ProgressCallback, UInt8Array
 from bitfold.codes import Codes
 from bitfold.hashers import _persistence
 from bitfold.io import model_file, sources
@@ -137,7 +137,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         encoded = self._encoded(rows, first, progress or ignore_progress)
         return (Codes(packed, self.n_bits_) for _, packed in encoded)
 
-    def save(self, path: model_file.PathLike) -> None:
+    def save(self, path: PathLike) -> None:
         """Write the hasher to one file, atomically; :func:`bitfold.load` reads it back."""
         check_is_fitted(self, "n_bits_")
         model_file.write(path, _persistence.to_stored(self))

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from bitfold import _validation
+from bitfold._types import PathLike
 from bitfold.errors import FormatError
 from bitfold.io.array_file import damage
-from bitfold.io.model_file import PathLike
 from bitfold.search.contract import MAX_BITS
 from bitfold.search.disk import lock
 from bitfold.search.disk import manifest as manifests

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from bitfold.io import model_file
+from bitfold.io import atomic
 from bitfold.search.disk import manifest as manifests
 
 _LOCK = "lock"
@@ -38,7 +38,7 @@ def make(path: Path) -> None:
         if not path.parent.is_dir():
             raise FileNotFoundError(f"{path} cannot be made: its parent does not exist.")
         path.mkdir(exist_ok=True)
-        model_file.sync_directory(path.parent)
+        atomic.sync_directory(path.parent)
 
 
 def lock(path: Path) -> int:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from bitfold.errors import FormatError
 from bitfold.io import model_file
 from bitfold.io.array_file import Container, damage, is_count, newer
-from bitfold.io.model_file import replace_atomically
+from bitfold.io.atomic import replace_atomically
 from bitfold.search.contract import MAX_BITS
 
 NAME = "manifest.json"

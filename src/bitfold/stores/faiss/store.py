@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
-from bitfold._types import AnyArray, Float32Array, Ids, ProgressCallback, UInt8Array
+from bitfold._types import AnyArray, Float32Array, Ids, PathLike, ProgressCallback, UInt8Array
 from bitfold.codes import Codes
 from bitfold.errors import FormatError, MissingStoreError
-from bitfold.io.model_file import PathLike, replace_atomically
+from bitfold.io.atomic import replace_atomically
 from bitfold.search import HammingIndex, Hits, RadiusHits
 from bitfold.search import ids as numbers
 from bitfold.stores.contract import Batch, Store, check_bits, check_codes, flat, raise_invalid

@@ -9,9 +9,8 @@ from datetime import timedelta
 from os import fspath
 from typing import Any
 
-from bitfold._types import Ids
+from bitfold._types import Ids, PathLike
 from bitfold.errors import StoreError
-from bitfold.io.model_file import PathLike
 from bitfold.stores.lance.rows import Rows
 
 

@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
-from bitfold._types import AnyArray, Float32Array, Ids, ProgressCallback, UInt8Array
+from bitfold._types import AnyArray, Float32Array, Ids, PathLike, ProgressCallback, UInt8Array
 from bitfold.codes import Codes
 from bitfold.errors import MissingStoreError
-from bitfold.io.model_file import PathLike
 from bitfold.search import Hits, RadiusHits
 from bitfold.search import ids as numbers
 from bitfold.stores import arrow, scan
