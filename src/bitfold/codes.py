@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,21 +11,30 @@ from numpy.typing import ArrayLike
 
 from bitfold import _validation
 from bitfold._types import UInt8Array, UInt64Array
+from bitfold.errors import ModelMismatchError
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Codes:
-    """Binary codes, eight bits to the byte.
+    """Binary codes, packed eight bits per byte.
 
-    Bits stand in numpy's default order, most significant first; padding bits are zero, so that
-    equal codes have equal bytes and Hamming distances may count whole bytes.
+    The bits are in numpy's default order, most significant first. Padding bits are zero, so equal
+    codes have equal bytes, and Hamming distances can be counted on whole bytes.
 
     Parameters
     ----------
     packed
-        One code a row, ``ceil(n_bits / 8)`` bytes each.
+        One row per code, ``ceil(n_bits / 8)`` bytes each.
     n_bits
-        Length of a code.
+        Length of the codes.
+    model_digest
+        Identifies the model that made the codes; None if it is unknown. It does not affect
+        equality.
+
+    Raises
+    ------
+    ParameterError
+        The array has the wrong type or shape, or a padding bit is set.
 
     Examples
     --------
@@ -40,24 +49,45 @@ class Codes:
 
     packed: UInt8Array
     n_bits: int
+    model_digest: str | None = None
 
     def __post_init__(self) -> None:
         n_bits = _validation.check_integer(self.n_bits, "n_bits", "Codes", low=1)
         packed = np.asarray(self.packed)
-        width = -(-n_bits // 8)
+        width = count_bytes(n_bits)
         if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != width:
-            came = f"{packed.dtype} of shape {packed.shape}"
-            _validation.raise_invalid("packed", "Codes", f"uint8 of shape (n, {width})", came)
+            got = f"{packed.dtype} of shape {packed.shape}"
+            _validation.raise_invalid("packed", "Codes", f"uint8 of shape (n, {width})", got)
         if n_bits % 8 and (packed[:, -1] & (0xFF >> n_bits % 8)).any():
             _validation.raise_invalid(
-                "packed", "Codes", f"zero beyond bit {n_bits}", "a padding bit set"
+                "packed", "Codes", f"zero after bit {n_bits}", "a padding bit that is set"
             )
         object.__setattr__(self, "packed", packed)
         object.__setattr__(self, "n_bits", n_bits)
 
     @classmethod
     def from_bits(cls, bits: ArrayLike) -> Codes:
-        """Pack a matrix of 0 and 1 (or booleans), one code a row."""
+        """Pack a matrix of zeros and ones.
+
+        Parameters
+        ----------
+        bits
+            One row per code; numbers 0 and 1, or booleans.
+
+        Returns
+        -------
+        The codes, one per row.
+
+        Raises
+        ------
+        ParameterError
+            ``bits`` is not a matrix, or contains other values.
+
+        Examples
+        --------
+        >>> Codes.from_bits([[True, False], [False, False]])
+        Codes(2 x 2 bits)
+        """
         array = np.asarray(bits)
         if array.ndim != 2 or array.shape[1] < 1:
             _validation.raise_invalid(
@@ -69,40 +99,173 @@ class Codes:
 
     @classmethod
     def concatenate(cls, parts: Sequence[Codes]) -> Codes:
-        """Join codes of equal length, in order."""
+        """Join codes of equal length, in order.
+
+        Parameters
+        ----------
+        parts
+            One or more codes.
+
+        Returns
+        -------
+        The joined codes. They have the model digest that the parts have; parts without one are
+        accepted.
+
+        Raises
+        ------
+        ParameterError
+            There are no parts, or they differ in length.
+        ModelMismatchError
+            The parts were made by different models.
+
+        Examples
+        --------
+        >>> codes = Codes.from_bits([[1, 0, 1], [0, 0, 1]])
+        >>> Codes.concatenate([codes, codes[:1]])
+        Codes(3 x 3 bits)
+        """
         lengths = {part.n_bits for part in parts}
         if len(lengths) != 1:
             _validation.raise_invalid(
                 "parts", "Codes", "one or more codes of equal n_bits", sorted(lengths)
             )
-        return cls(np.concatenate([part.packed for part in parts]), lengths.pop())
+        digest = combine_digests(part.model_digest for part in parts)
+        return cls(np.concatenate([part.packed for part in parts]), lengths.pop(), digest)
+
+    @property
+    def n_bytes(self) -> int:
+        """Number of bytes per code."""
+        return self.packed.shape[1]
+
+    def prefix(self, n: int) -> Codes:
+        """Return the first bits of each code.
+
+        Parameters
+        ----------
+        n
+            Number of bits to keep, at most ``n_bits``.
+
+        Returns
+        -------
+        Codes of ``n`` bits. They have no model digest, unless ``n`` is ``n_bits``, because the
+        model makes longer codes.
+
+        Raises
+        ------
+        ParameterError
+            ``n`` is not between 1 and ``n_bits``.
+
+        Examples
+        --------
+        >>> Codes.from_bits([[1, 0, 1], [0, 1, 1]]).prefix(2).unpack().tolist()
+        [[1, 0], [0, 1]]
+        """
+        limit = f"n_bits={self.n_bits}"
+        n = _validation.check_integer(n, "n", "prefix", low=1, high=self.n_bits, why=limit)
+        if n == self.n_bits:
+            return self
+        packed = self.packed[:, : count_bytes(n)].copy()
+        if n % 8:
+            packed[:, -1] &= 0xFF & ~(0xFF >> n % 8)
+        return Codes(packed, n)
 
     def unpack(self) -> UInt8Array:
-        """Return the bits, (n, n_bits) of 0 and 1."""
+        """Return the bits as zeros and ones.
+
+        Returns
+        -------
+        Array of shape (n, n_bits).
+
+        Examples
+        --------
+        >>> Codes(np.array([[160]], np.uint8), n_bits=3).unpack().tolist()
+        [[1, 0, 1]]
+        """
         return np.unpackbits(self.packed, axis=1, count=self.n_bits)
 
     def words(self) -> UInt64Array:
-        """Return the codes as whole 64-bit words, zero padded, for kernels that count bits."""
-        n_words = -(-self.packed.shape[1] // 8)
+        """Return the codes as zero-padded 64-bit words, which kernels count bits in.
+
+        Returns
+        -------
+        Array of shape (n, ceil(n_bits / 64)).
+
+        Examples
+        --------
+        >>> Codes.from_bits([[1] * 65]).words().shape
+        (1, 2)
+        """
+        n_words = -(-self.n_bytes // 8)
         padded = np.zeros((len(self), 8 * n_words), np.uint8)
-        padded[:, : self.packed.shape[1]] = self.packed
+        padded[:, : self.n_bytes] = self.packed
         return padded.view(np.uint64)
 
     def __len__(self) -> int:
         return len(self.packed)
 
     def __getitem__(self, rows: Any) -> Codes:
-        """Select rows by slice, mask or indices; one index gives one row, still a batch."""
+        """Select rows by slice, mask or indices; a single index gives codes of one row."""
         if isinstance(rows, (int, np.integer)):
             rows = [rows]
-        return Codes(self.packed[rows], self.n_bits)
+        return Codes(self.packed[rows], self.n_bits, self.model_digest)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Codes):
             return NotImplemented
         return self.n_bits == other.n_bits and np.array_equal(self.packed, other.packed)
 
-    __hash__ = None  # type: ignore[assignment]  # equal by value, and arrays may change
+    __hash__ = None  # type: ignore[assignment]  # arrays can change
 
     def __repr__(self) -> str:
         return f"Codes({len(self)} x {self.n_bits} bits)"
+
+
+def count_bytes(n_bits: int) -> int:
+    """Return the number of bytes of a packed code.
+
+    Parameters
+    ----------
+    n_bits
+        Length of the code.
+
+    Returns
+    -------
+    ``ceil(n_bits / 8)``.
+
+    Examples
+    --------
+    >>> count_bytes(9)
+    2
+    """
+    return -(-n_bits // 8)
+
+
+def combine_digests(digests: Iterable[str | None]) -> str | None:
+    """Return the one model digest among several, of which any may be unknown.
+
+    Parameters
+    ----------
+    digests
+        Model digests, or None where the model is unknown.
+
+    Returns
+    -------
+    The digest, or None if all are unknown.
+
+    Raises
+    ------
+    ModelMismatchError
+        There are two different digests.
+
+    Examples
+    --------
+    >>> combine_digests([None, "3f2a", "3f2a"])
+    '3f2a'
+    """
+    known = list(dict.fromkeys(digest for digest in digests if digest is not None))
+    if len(known) > 1:
+        raise ModelMismatchError(
+            f"Codes of different models cannot be combined: got codes of model {known[0]} and of "
+            f"model {known[1]}. Encode everything with the same model."
+        )
+    return known[0] if known else None

@@ -837,7 +837,7 @@ def adopt(path: Path, n_bits: int, segment: Path, deleted: Path | None = None) -
         return Named(file.name, len(data), struct.unpack("<I", data[16:20])[0])
 
     entry = Entry(named(segment), named(deleted) if deleted else None)
-    manifest.write(path, Manifest(n_bits, 0, 5, (entry,)))
+    manifest.write(path, Manifest(n_bits, 0, 5, None, (entry,)))
 
 
 def forge(file: Path, header: bytes, data: bytes, shift: int = 0) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
+import json
 import math
 import warnings
 from collections.abc import Iterator
@@ -32,6 +34,19 @@ def to_stored(hasher: Hasher) -> Stored:
     }
     arrays = {name: getattr(hasher, name) for name in hasher._layout}
     return Stored(type(hasher).__name__, meta, arrays)
+
+
+def compute_digest(hasher: Hasher) -> str:
+    """Return 16 hexadecimal digits that identify what determines the codes of a fitted hasher."""
+    names = {*hasher._layout, *hasher._scalars} - hasher._not_in_digest
+    values = {name: getattr(hasher, name) for name in names}
+    scalars = {name: _to_json(values[name]) for name in hasher._scalars if name in names}
+    digest = hashlib.sha256(json.dumps([type(hasher).__name__, scalars], sort_keys=True).encode())
+    for name in sorted(names & hasher._layout.keys()):
+        array = np.ascontiguousarray(values[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
+        digest.update(array.data)
+    return digest.hexdigest()[:16]
 
 
 def from_stored(stored: Stored, kinds: type[Any]) -> Hasher:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from bitfold import _validation
 from bitfold._threads import map_blocks
 from bitfold._types import Ids, Words
-from bitfold.codes import Codes
+from bitfold.codes import Codes, combine_digests, count_bytes
 from bitfold.search import ranking
 from bitfold.search.contract import (
     MAX_BITS,
@@ -65,6 +65,7 @@ class HammingIndex(CodeIndex):
         self._segments: list[Segment] = []
         self._lookups: dict[int, Lookup] = {}
         self._next_id = 0
+        self._model_digest: str | None = None
         self._folder: Folder | None = None
 
     def add(self, codes: Codes, ids: ArrayLike | None = None) -> None:
@@ -78,7 +79,7 @@ class HammingIndex(CodeIndex):
             A different integer for each code; None continues after the largest id so far,
             beginning with 0.
         """
-        check_codes(codes, self.n_bits, "HammingIndex")
+        self._check_codes(codes)
         numbering = Numbering("HammingIndex", self._next_id)
         numbers = numbering.assign(ids, len(codes))
         if not len(codes):
@@ -86,7 +87,8 @@ class HammingIndex(CodeIndex):
         if ids is not None:
             self._check_new(numbers)
         fresh = Segment.build(codes.words(), numbers)
-        self._replace(_settle([*self._segments, fresh]), numbering.next_id)
+        digest = combine_digests([self._model_digest, codes.model_digest])
+        self._replace(_settle([*self._segments, fresh]), numbering.next_id, digest)
 
     def remove(self, ids: ArrayLike) -> None:
         """Remove codes by id; an unknown id is an error, and then nothing is removed.
@@ -111,6 +113,7 @@ class HammingIndex(CodeIndex):
                 ]
             ),
             self._next_id,
+            self._model_digest,
         )
 
     def search(self, codes: Codes, k: int = 10, *, rerank: Reranker | None = None) -> Hits:
@@ -125,7 +128,7 @@ class HammingIndex(CodeIndex):
         rerank
             :class:`RerankByVectors` or :class:`RerankByEmbedding`, which reorder the candidates.
         """
-        check_codes(codes, self.n_bits, "HammingIndex")
+        self._check_codes(codes)
         k = min(_validation.check_integer(k, "k", "search", low=1), len(self))
         if rerank is None:
             return self._nearest(codes.words(), k)
@@ -145,7 +148,7 @@ class HammingIndex(CodeIndex):
         radius
             The largest distance that still counts.
         """
-        check_codes(codes, self.n_bits, "HammingIndex")
+        self._check_codes(codes)
         _validation.check_integer(radius, "radius", "within", low=0)
         radius = min(radius, self.n_bits)
         words = codes.words()
@@ -208,7 +211,7 @@ class HammingIndex(CodeIndex):
         if self._folder is not None and self._folder.writes_to(path):
             return  # every change is there already
         with Folder.create(path, self.n_bits) as folder:
-            folder.commit(self._segments, self._next_id)
+            folder.commit(self._segments, self._next_id, self._model_digest)
 
     @classmethod
     def open(cls, path: Any, mode: str = "r") -> Self:
@@ -226,12 +229,18 @@ class HammingIndex(CodeIndex):
         folder = Folder.open(path, mode)
         index = cls(folder.n_bits)
         index._segments, index._next_id, index._folder = folder.segments, folder.next_id, folder
+        index._model_digest = folder.model_digest
         return index
 
     def close(self) -> None:
         """Give up the folder, so that another writer may open it."""
         if self._folder is not None:
             self._folder.close()
+
+    @property
+    def model_digest(self) -> str | None:
+        """Digest of the model whose codes are in the index; None if it is unknown."""
+        return self._model_digest
 
     def __len__(self) -> int:
         return sum(map(len, self._segments))
@@ -265,17 +274,21 @@ class HammingIndex(CodeIndex):
         blocks = [words[i : i + _LOOKUP_BLOCK] for i in range(0, len(words), _LOOKUP_BLOCK)]
         return _flatten(list(map_blocks(find, blocks)), segment)
 
-    def _replace(self, segments: list[Segment], next_id: int) -> None:
+    def _replace(self, segments: list[Segment], next_id: int, digest: str | None) -> None:
         """Make these the segments, on disk first: an error there leaves everything as it was."""
         if self._folder is not None:
-            self._folder.commit(segments, next_id)
+            self._folder.commit(segments, next_id, digest)
             segments = self._folder.segments
-        self._segments, self._next_id = segments, next_id
+        self._segments, self._next_id, self._model_digest = segments, next_id, digest
         self._lookups = {
             key: lookup
             for key, lookup in self._lookups.items()
             if any(lookup.segment is segment for segment in segments)
         }
+
+    def _check_codes(self, codes: Any) -> None:
+        check_codes(codes, self.n_bits, "HammingIndex")
+        combine_digests([self._model_digest, codes.model_digest])
 
     def _check_new(self, ids: Ids) -> None:
         """Raise if there are codes of these ids already."""
@@ -285,7 +298,8 @@ class HammingIndex(CodeIndex):
             raise_taken("HammingIndex", np.sort(repeated))
 
     def _as_codes(self, words: Words) -> Codes:
-        return Codes(words.view(np.uint8)[:, : -(-self.n_bits // 8)], self.n_bits)
+        packed = words.view(np.uint8)[:, : count_bytes(self.n_bits)]
+        return Codes(packed, self.n_bits, self._model_digest)
 
 
 def _settle(segments: list[Segment]) -> list[Segment]:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 from bitfold import _validation
 from bitfold._progress import ignore_progress, show_progress
 from bitfold._types import AnyArray, Float32Array, PathLike, ProgressCallback, UInt8Array
-from bitfold.codes import Codes
+from bitfold.codes import Codes, count_bytes
 from bitfold.hashers import _persistence
 from bitfold.io import model_file, sources
 from bitfold.io.rows import Rows, block_length
@@ -44,6 +44,11 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
 
     _scalars: ClassVar[dict[str, type]] = {"n_bits_": int, "n_features_in_": int}
     """Learned values and their types; integers are at least 1 and reals finite."""
+
+    _not_in_digest: ClassVar[frozenset[str]] = frozenset(
+        {"base_embedding_", "base_reason_", "n_iter_"}
+    )
+    """Learned values that do not affect the codes."""
 
     n_bits_: int
     n_features_in_: int
@@ -115,8 +120,8 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         rows = self._rows(X)
         with show_progress(progress) as report:
             parts = self._encoded(rows, 0, report)
-            packed = _joined(parts, rows.length, -(-self.n_bits_ // 8), np.uint8)
-        return Codes(packed, self.n_bits_)
+            packed = _joined(parts, rows.length, count_bytes(self.n_bits_), np.uint8)
+        return Codes(packed, self.n_bits_, self.model_digest)
 
     def encode_blocks(
         self, X: Any, *, first: int = 0, progress: ProgressCallback | None = None
@@ -135,7 +140,22 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         rows = self._rows(X)
         first = _validation.check_integer(first, "first", type(self).__name__, low=0)
         encoded = self._encoded(rows, first, progress or ignore_progress)
-        return (Codes(packed, self.n_bits_) for _, packed in encoded)
+        digest = self.model_digest
+        return (Codes(packed, self.n_bits_, digest) for _, packed in encoded)
+
+    @property
+    def model_digest(self) -> str:
+        """Identifier of the fitted model: equal if, and only if, the learned state is equal.
+
+        It covers what determines the codes, not the hyper-parameters or the feature names.
+        """
+        check_is_fitted(self, "n_bits_")
+        state = [getattr(self, name) for name in (*self._layout, *self._scalars)]
+        known: tuple[list[Any], str] | None = self.__dict__.get("_digest")
+        # By identity, which takes microseconds; the arrays are replaced when the model is refitted.
+        if known is None or not all(a is b for a, b in zip(known[0], state, strict=True)):
+            known = self._digest = (state, _persistence.compute_digest(self))
+        return known[1]
 
     def save(self, path: PathLike) -> None:
         """Write the hasher to one file, atomically; :func:`bitfold.load` reads it back."""
@@ -193,6 +213,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         state.pop("_held", None)
+        state.pop("_digest", None)
         return state
 
     @property

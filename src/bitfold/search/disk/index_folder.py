@@ -52,6 +52,7 @@ class Folder:
         self.path = path
         self.n_bits = n_bits
         self.next_id = 0
+        self.model_digest: str | None = None
         self._generation = 0
         self._stored: list[StoredSegment] = []
         self._writer = None if descriptor is None else os.getpid()
@@ -107,7 +108,9 @@ class Folder:
         """What lies on the disk, mapped, each array verified when it is first used."""
         return list(self._stored)
 
-    def commit(self, segments: Sequence[Segment], next_id: int) -> None:
+    def commit(
+        self, segments: Sequence[Segment], next_id: int, model_digest: str | None = None
+    ) -> None:
         """Make these segments the content of the index; it is on the disk when this returns.
 
         Parameters
@@ -118,6 +121,8 @@ class Folder:
             order; go on with those, so that the next commit knows them.
         next_id
             A number to keep with them.
+        model_digest
+            Digest of the model that made the codes, None if it is unknown.
         """
         self._check_writer()
         # Never used again, even if this fails: a manifest of this number may be on the disk.
@@ -126,7 +131,8 @@ class Folder:
             stored = [self._store(segment, number) for number, segment in enumerate(segments)]
             entries = tuple(map(_entry, stored))
             manifests.write(
-                self.path, Manifest(self.n_bits, int(next_id), self._generation, entries)
+                self.path,
+                Manifest(self.n_bits, int(next_id), self._generation, model_digest, entries),
             )
         except OSError as error:
             self._undo()
@@ -134,7 +140,7 @@ class Folder:
         except BaseException:
             self._undo()
             raise
-        self._stored, self.next_id = stored, int(next_id)
+        self._stored, self.next_id, self.model_digest = stored, int(next_id), model_digest
         with suppress(OSError):
             lock.sweep(self.path, _names(stored))
 
@@ -156,7 +162,7 @@ class Folder:
     def _load(self) -> None:
         """Open what the manifest names; a writer also clears away what it does not."""
         content, self._stored = _load(self.path)
-        self.n_bits, self.next_id, self._generation, _ = content
+        self.n_bits, self.next_id, self._generation, self.model_digest, _ = content
         if self._writer is not None:
             dropped = lock.sweep(self.path, content.files)
             lock.warn_of(self.path, dropped, self._generation)

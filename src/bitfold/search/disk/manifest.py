@@ -56,6 +56,7 @@ class Manifest(NamedTuple):
     n_bits: int
     next_id: int
     generation: int
+    model_digest: str | None
     entries: tuple[Entry, ...]
 
     @property
@@ -78,6 +79,7 @@ def write(directory: Path, manifest: Manifest) -> None:
         "n_bits": manifest.n_bits,
         "next_id": manifest.next_id,
         "generation": manifest.generation,
+        "model_digest": manifest.model_digest,
         "segments": [
             entry.segment._asdict() | {"deleted": entry.deleted and entry.deleted._asdict()}
             for entry in manifest.entries
@@ -137,11 +139,14 @@ def _decode(content: dict[str, Any]) -> Manifest:
         raise ValueError("n_bits or generation")
     if type(next_id) is not int or abs(next_id) > 1 << 63:
         raise ValueError("next_id")
+    digest = content["model_digest"]
+    if digest is not None and not isinstance(digest, str):
+        raise ValueError("model_digest")
     entries = (
         Entry(_named(segment), _named(segment["deleted"]) if segment["deleted"] else None)
         for segment in content["segments"]
     )
-    return Manifest(n_bits, next_id, generation, tuple(entries))
+    return Manifest(n_bits, next_id, generation, digest, tuple(entries))
 
 
 def _named(values: dict[str, Any]) -> Named:
