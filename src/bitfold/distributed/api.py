@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from bitfold import _validation
 from bitfold._progress import ignore_progress
 from bitfold._types import ProgressCallback, UInt8Array
-from bitfold.codes import Codes
+from bitfold.codes import Codes, count_bytes
 from bitfold.distributed._graph import call, in_order, reduce, sent, shared
 from bitfold.distributed._rows import DaskRows, naming_rows
 from bitfold.distributed._vectors import blocks, known, starts, vectors
@@ -99,7 +99,7 @@ def encode(hasher: Hasher, X: Any) -> da.Array:
         _packed,
         shared(hasher, "model"),
         dtype=np.uint8,
-        chunks=(array.chunks[0], (-(-hasher.n_bits_ // 8),)),
+        chunks=(array.chunks[0], (count_bytes(hasher.n_bits_),)),
         meta=np.empty((0, 0), np.uint8),
     )
 
@@ -182,7 +182,7 @@ def _owner(hasher: Any) -> str:
 def _check_codes(codes: Any, n_bits: int, owner: str) -> None:
     if not isinstance(codes, da.Array):
         raise TypeError(f"codes of {owner} must be a Dask array, got {type(codes).__name__}.")
-    width = -(-_validation.check_integer(n_bits, "n_bits", owner, low=1) // 8)
+    width = count_bytes(_validation.check_integer(n_bits, "n_bits", owner, low=1))
     if codes.dtype != np.uint8 or codes.ndim != 2 or codes.shape[1] != width:
         came = f"{codes.dtype} of shape {codes.shape}"
         _validation.raise_invalid("codes", owner, f"uint8 of shape (n, {width})", came)
@@ -192,7 +192,7 @@ def _packed(block: Any, hasher: Hasher, block_info: Any = None) -> UInt8Array:
     """Encode one block."""
     matrix = np.asarray(block)
     if not len(matrix):
-        return np.empty((0, -(-hasher.n_bits_ // 8)), np.uint8)
+        return np.empty((0, count_bytes(hasher.n_bits_)), np.uint8)
     number = block_info[0]["chunk-location"][0]
     first_row, _ = block_info[0]["array-location"][0]
     # After a block of unknown length rows have no number in the whole.

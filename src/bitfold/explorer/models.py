@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from bitfold import _validation
 from bitfold._kernels import hamming
 from bitfold._types import AnyArray, BoolArray, Ids, Int64Array, UInt8Array
-from bitfold.codes import Codes
+from bitfold.codes import Codes, count_bytes
 from bitfold.hashers import Hasher, load
 from bitfold.search import HammingIndex, Hits
 from bitfold.search.segment import Segment
@@ -52,7 +52,7 @@ class Coded:
         """Open an index and the model that made it."""
         index, hasher = HammingIndex.open(index_path), load(model_path)
         # An index of codes from a file may know only their bytes: the last bits are then zero.
-        if index.n_bits not in (hasher.n_bits_, -(-hasher.n_bits_ // 8) * 8):
+        if index.n_bits not in (hasher.n_bits_, count_bytes(hasher.n_bits_) * 8):
             demand = f"of {index.n_bits} bits, as {index_path} holds"
             _validation.raise_invalid("codes", str(model_path), demand, f"{hasher.n_bits_} bits")
         if not len(index):
@@ -89,7 +89,7 @@ class Coded:
     def bits(self, buckets: AnyArray | slice) -> UInt8Array:
         """Return codes of buckets as 0 and 1, one a row."""
         words = np.ascontiguousarray(self.segment.words[:, buckets].T)
-        packed = words.view(np.uint8)[:, : -(-self.n_bits // 8)]
+        packed = words.view(np.uint8)[:, : count_bytes(self.n_bits)]
         return np.unpackbits(packed, axis=1, count=self.n_bits)
 
     def codes(self, ids: ArrayLike) -> Codes:

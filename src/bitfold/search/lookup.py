@@ -12,6 +12,7 @@ import numpy as np
 
 from bitfold._kernels import buckets, ranking
 from bitfold._types import Int64Array, UInt32Array, UInt64Array, Words
+from bitfold.codes import count_bytes
 from bitfold.search.segment import Segment
 
 # Nanoseconds on one core, measured on 1,000,000 random codes; only their ratios matter.
@@ -82,7 +83,7 @@ class Lookup:
     def __init__(self, segment: Segment, n_bits: int) -> None:
         self.segment = segment
         # Padding inside the last byte is zero in every code, and so never differs.
-        self._stored_bits = 8 * -(-n_bits // 8)
+        self._stored_bits = 8 * count_bytes(n_bits)
         self._tables: dict[Plan, tuple[UInt32Array, UInt32Array]] = {}
 
     def cost(self, n_queries: int, plan: Plan | None) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bitfold._types import AnyArray
+from bitfold.codes import count_bytes
 from bitfold.stores.columns import CODE, ID, VECTOR
 
 BITS = b"bitfold.n_bits"
@@ -28,7 +29,7 @@ def schema_of(n_bits: int, n_features: int | None, types: Mapping[str, type]) ->
     }
     fields = [
         pa.field(ID, pa.int64(), nullable=False),
-        pa.field(CODE, pa.list_(pa.uint8(), -(-n_bits // 8)), nullable=False),
+        pa.field(CODE, pa.list_(pa.uint8(), count_bytes(n_bits)), nullable=False),
     ]
     if n_features is not None:
         fields.append(pa.field(VECTOR, pa.list_(pa.float32(), n_features), nullable=False))

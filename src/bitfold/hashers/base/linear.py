@@ -9,6 +9,7 @@ import numpy as np
 from bitfold._kernels import products
 from bitfold._threads import scratch
 from bitfold._types import AnyArray, Float32Array, Float64Array, UInt8Array
+from bitfold.codes import count_bytes
 from bitfold.hashers.base.hasher import Hasher
 
 
@@ -71,7 +72,7 @@ class LinearHasher(Hasher):
         # A row too far for float32 overflows here and is summed in float64 instead.
         with np.errstate(over="ignore", invalid="ignore"):
             np.matmul(values, transposed, out=by_blas)
-        packed = np.empty((len(values), -(-self.n_bits_ // 8)), np.uint8)
+        packed = np.empty((len(values), count_bytes(self.n_bits_)), np.uint8)
         products.signs(values, by_blas, self.directions_, lengths, self.thresholds_, packed)
         return packed
 

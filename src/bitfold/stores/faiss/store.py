@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from bitfold import _validation
 from bitfold._types import AnyArray, Float32Array, Ids, PathLike, ProgressCallback, UInt8Array
-from bitfold.codes import Codes
+from bitfold.codes import Codes, count_bytes
 from bitfold.errors import FormatError, MissingStoreError
 from bitfold.io.atomic import replace_atomically
 from bitfold.search import HammingIndex, Hits, RadiusHits
@@ -82,7 +82,7 @@ class FaissStore(Store):
         self.engine = engine_of(self.index)
         width = self.engine.d
         self.n_bits = check_bits(width if n_bits is None else n_bits, "FaissStore")
-        if -(-self.n_bits // 8) * 8 != width:
+        if count_bytes(self.n_bits) * 8 != width:
             raise_invalid(
                 self, "n_bits", f"{width - 7} to {width}, as the index has them", self.n_bits
             )
@@ -112,7 +112,7 @@ class FaissStore(Store):
         faiss = library()
         check_bits(n_bits, "FaissStore")
         try:
-            index = faiss.index_binary_factory(-(-n_bits // 8) * 8, str(factory))
+            index = faiss.index_binary_factory(count_bytes(n_bits) * 8, str(factory))
         except RuntimeError:
             raise_invalid(cls, "factory", "such as 'BFlat', 'BIVF1024' or 'BHNSW32'", repr(factory))
         return cls(index, n_bits, vectors=vectors)

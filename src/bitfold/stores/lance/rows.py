@@ -11,6 +11,7 @@ import numpy as np
 
 from bitfold import _validation
 from bitfold._types import Ids, ProgressCallback
+from bitfold.codes import count_bytes
 from bitfold.search import ids as numbers
 from bitfold.stores import arrow, columns
 from bitfold.stores.contract import Batch, check_bits, check_codes, check_vectors
@@ -44,7 +45,7 @@ class Layout:
             _validation.raise_invalid(f"column {code_column!r}", _OWNER, demand, code)
         kept = (schema.metadata or {}).get(arrow.BITS, b"%d" % (8 * code.list_size))
         n_bits = check_bits(int(kept) if kept.isdigit() else 0, _OWNER)
-        if -(-n_bits // 8) != code.list_size:
+        if count_bytes(n_bits) != code.list_size:
             _validation.raise_invalid("n_bits", _OWNER, f"of {code.list_size} bytes", n_bits)
         held = pa.types.is_fixed_size_list(vector) and vector.value_type == pa.float32()
         width = vector.list_size if held else None

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from bitfold._types import AnyArray, Float32Array, Ids, UInt8Array
+from bitfold.codes import count_bytes
 
 HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 TRAILER = b"\xff\xff"
@@ -104,7 +105,7 @@ def _layout(n_bits: int, width: int | None) -> np.dtype[Any]:
         ("id", ">i8"),
         ("code_size", ">i4"),
         ("n_bits", ">i4"),
-        ("code", "u1", -(-n_bits // 8)),
+        ("code", "u1", count_bytes(n_bits)),
     ]
     if width is not None:
         fields += [("vector_size", ">i4"), ("head", ">i2", 2), ("vector", ">f4", width)]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from bitfold import _validation
 from bitfold._types import Float32Array, ProgressCallback
-from bitfold.codes import Codes
+from bitfold.codes import Codes, count_bytes
 from bitfold.search import Hits, RadiusHits
 from bitfold.search import ids as numbers
 from bitfold.stores import columns as names
@@ -217,7 +217,7 @@ class PgvectorStore(Store):
         fields = self._fetch(ids, [self._code])
         # In binary a bit(n) begins with n as int32.
         packed = np.frombuffer(b"".join(field[4:] for (field,) in fields), np.uint8)
-        return Codes(packed.reshape(-1, -(-self.n_bits // 8)), self.n_bits)
+        return Codes(packed.reshape(-1, count_bytes(self.n_bits)), self.n_bits)
 
     def vectors(self, ids: ArrayLike) -> Float32Array:
         """Return the originals of some ids, in their order.
