@@ -29,7 +29,7 @@ demo: $(STAMP)
 
 # Pure computation is dealt out test by test; files with servers and processes of their own go one to
 # a core; what brings several processes or looks at the time runs with nothing beside it.
-PURE := tests/contract tests/embedding tests/hashers tests/kernels tests/metrics
+PURE := tests/testing tests/embedding tests/hashers tests/kernels tests/metrics
 ALONE := tests/distributed tests/explorer tests/cli/test_main.py tests/search/test_files.py
 
 test: lint

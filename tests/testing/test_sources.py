@@ -1,4 +1,4 @@
-"""Every hasher learns and encodes the same, bit for bit, wherever the vectors come from."""
+"""Every hasher learns the same model and codes from arrays, files and streams of blocks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pyarrow import parquet
 from sklearn.base import clone
 from sklearn.datasets import load_digits
-from tests.contract.test_laws import HASHERS, name
+from tests.testing.test_hashers import HASHERS, hasher_id
 from threadpoolctl import threadpool_limits
 
 from bitfold.datasets import open_vectors
@@ -24,22 +24,22 @@ from bitfold.io import rows, sources
 
 DIGITS, LABELS = load_digits(return_X_y=True)
 PASSES = {"LSH": 2, "PCAH": 3, "ITQ": 3, "KSH": 4}
-"""How often fit and encode together may read all vectors: for the mean, for the rest, to encode."""
+"""Maximum number of passes over the vectors of ``fit`` and ``encode`` together."""
 
 X, Y = DIGITS[:700].astype(np.float32), LABELS[:700]
 
 
 @pytest.fixture(autouse=True)
-def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Blocks of 64 rows and a short memory of them, so that 700 rows are many."""
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Use blocks of 64 rows and hold few of them, so that 700 rows fill several blocks."""
     monkeypatch.setattr(rows, "BLOCK_BYTES", 1)
     monkeypatch.setattr(sources, "_LONGEST_BYTES", 1)
     with threadpool_limits(1):
         yield
 
 
-class Uneven:
-    """Blocks of uneven lengths, some of them empty, and how often each pass was begun."""
+class UnevenBlocks:
+    """An iterable of blocks of different lengths, some of them empty, that counts its passes."""
 
     def __init__(self) -> None:
         self.n_passes = 0
@@ -61,16 +61,18 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("hasher", HASHERS, ids=name)
-def test_the_same_model_and_codes(hasher: Hasher, files: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("hasher", HASHERS, ids=hasher_id)
+def test_same_model_and_codes_from_every_source(
+    hasher: Hasher, files: Path, tmp_path: Path
+) -> None:
     expected = clone(hasher).fit(X, Y)
     expected.save(tmp_path / "expected")
     codes = expected.encode(X)
-    uneven = Uneven()
-    for source in (*map(open_vectors, sorted(files.iterdir())), uneven, lambda: Uneven()):
+    blocks = UnevenBlocks()
+    for source in (*map(open_vectors, sorted(files.iterdir())), blocks, lambda: UnevenBlocks()):
         ours = clone(hasher).fit(source, Y)
         ours.save(tmp_path / "ours")
         assert (tmp_path / "ours").read_bytes() == (tmp_path / "expected").read_bytes()
         assert ours.encode(source) == codes
-    assert expected.encode(iter(Uneven())) == codes
-    assert uneven.n_passes <= PASSES.get(type(hasher).__name__, 99)
+    assert expected.encode(iter(UnevenBlocks())) == codes
+    assert blocks.n_passes <= PASSES.get(type(hasher).__name__, 99)

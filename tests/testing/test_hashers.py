@@ -1,15 +1,16 @@
-"""Every hasher × every law. A new hasher is one line in the table."""
+"""Every hasher and every check. A new hasher is one line in the table."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from tests.contract.laws import LAWS, Law
 from threadpoolctl import threadpool_limits
 
 from bitfold import hashers
@@ -38,6 +39,7 @@ from bitfold.hashers import (
     SpH,
     SupervisedIMH,
 )
+from bitfold.testing import HASHER_CHECKS
 
 HASHERS: list[Hasher] = [
     IMH(12, base=KMeansBase(40, max_iter=3), embedding=TSNE(max_iter=60), random_state=0),
@@ -69,40 +71,42 @@ HASHERS: list[Hasher] = [
     SSH(12, variant="nonorthogonal", n_samples=100, random_state=0),
     RMMH(24, n_samples=20, random_state=0),
 ]
-"""Small and quick ones: most laws fit them."""
+"""Small hashers, because most checks fit them."""
 
 
 @pytest.fixture(autouse=True, scope="module")
 def one_thread() -> Iterator[None]:
-    """Small problems on busy cores: threads that wait for each other take ten times as long."""
+    """Use one thread: on small problems, threads that wait for each other take ten times longer."""
     with threadpool_limits(1):
         yield
 
 
-def name(hasher: Hasher) -> str:
-    """Name the case in pytest's report."""
+def hasher_id(hasher: Hasher) -> str:
+    """Return the name of a case in the report of pytest."""
     return f"{type(hasher).__name__}-{HASHERS.index(hasher)}"
 
 
-def tiny() -> list[Hasher]:
-    """Return the table for scikit-learn's data of one to five features, which limit some codes."""
-    limited = [type(hasher)().n_bits is None for hasher in HASHERS]
+def without_n_bits() -> list[Hasher]:
+    """Return hashers for the data of scikit-learn, whose few features limit the code length."""
+    are_limited = [type(hasher)().n_bits is None for hasher in HASHERS]
     return [
-        clone(hasher).set_params(n_bits=None) if short else hasher
-        for hasher, short in zip(HASHERS, limited, strict=True)
+        clone(hasher).set_params(n_bits=None) if is_limited else hasher
+        for hasher, is_limited in zip(HASHERS, are_limited, strict=True)
     ]
 
 
-@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
-@pytest.mark.parametrize("hasher", HASHERS, ids=name)
-def test_law(hasher: Hasher, law: Law) -> None:
-    law(hasher)
+@pytest.mark.parametrize("check", HASHER_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("hasher", HASHERS, ids=hasher_id)
+def test_check(hasher: Hasher, check: Callable[[Hasher], None]) -> None:
+    check(hasher)
 
 
-# scikit-learn's data sets are smaller than what the defaults ask for, and we say so.
+# The data sets of scikit-learn are smaller than the default parameters require.
 @pytest.mark.filterwarnings("ignore:.* base points were asked for:UserWarning")
 @pytest.mark.filterwarnings("ignore:perplexity .* is out of reach:UserWarning")
-@parametrize_with_checks([*(kind() for kind in dict.fromkeys(map(type, HASHERS))), *tiny()])
+@parametrize_with_checks(
+    [*(kind() for kind in dict.fromkeys(map(type, HASHERS))), *without_n_bits()]
+)
 def test_scikit_learn_check(estimator: Any, check: Any) -> None:
     check(estimator)
 
@@ -111,3 +115,32 @@ def test_every_hasher_is_in_the_table() -> None:
     public = {getattr(hashers, name) for name in hashers.__all__}
     kinds = {kind for kind in public if inspect.isclass(kind) and not inspect.isabstract(kind)}
     assert kinds == set(map(type, HASHERS))
+
+
+def test_every_check_is_listed() -> None:
+    modules = {sys.modules[check.__module__] for check in HASHER_CHECKS}
+    defined = {
+        value
+        for module in modules
+        for name, value in vars(module).items()
+        if name.startswith("check_")
+    }
+    assert len(HASHER_CHECKS) == len(set(HASHER_CHECKS))
+    assert defined == set(HASHER_CHECKS)
+    assert all((check.__doc__ or "").startswith("Check that ") for check in HASHER_CHECKS)
+
+
+def test_pytest_is_not_imported() -> None:
+    code = "import sys; sys.modules['pytest'] = None; import bitfold.testing"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_pandas_is_optional() -> None:
+    code = """
+import sys
+sys.modules["pandas"] = None
+from bitfold.testing import HASHER_CHECKS
+assert "check_codes_differ" in [check.__name__ for check in HASHER_CHECKS]
+assert "check_column_names" not in [check.__name__ for check in HASHER_CHECKS]
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

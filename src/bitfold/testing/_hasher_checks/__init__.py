@@ -1,0 +1,1 @@
+"""The checks of :func:`bitfold.testing.check_hasher`, one module per topic."""
