@@ -39,7 +39,7 @@ HASHERS = [
 
 
 def learned(hasher: Hasher) -> dict[str, Any]:
-    return {key: getattr(hasher, key) for key in (*hasher._layout, *hasher._scalars)}
+    return {key: getattr(hasher, key) for key in (*hasher._fitted_arrays, *hasher._fitted_scalars)}
 
 
 def assert_same(one: Hasher, other: Hasher) -> None:

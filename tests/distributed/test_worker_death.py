@@ -46,7 +46,7 @@ def test_a_fit_goes_on(client: Client, slow: da.Array, kill_busy_worker: Kill) -
     killer = Killer(kill_busy_worker, "base set", 3)
     found = distributed.fit(hasher, slow.persist(), progress=killer)
     killer.assert_killed()
-    for key in expected._layout:
+    for key in expected._fitted_arrays:
         assert np.array_equal(getattr(expected, key), getattr(found, key)), key
 
 

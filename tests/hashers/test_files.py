@@ -179,13 +179,13 @@ class FirstBase(BaseStrategy):
 class Signs(Hasher):
     """A bit per feature, above the mean or not: a user's own hasher."""
 
-    _scalars: ClassVar[dict[str, type]] = {**Hasher._scalars, "motto_": str}
+    _fitted_scalars: ClassVar[dict[str, type]] = {**Hasher._fitted_scalars, "motto_": str}
 
     def __init__(self, motto: str = "") -> None:
         self.motto = motto
 
-    def _learn(self, rows: Rows, y: Array | None, progress: Any) -> None:
-        self.n_bits_, self.motto_ = rows.n_features, self.motto
+    def _learn(self, rows: Rows, y: Any, progress: Any) -> dict[str, Any]:
+        return {"n_bits_": rows.n_features, "motto_": self.motto}
 
     def _embed_block(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
         return values
@@ -356,7 +356,7 @@ def without_features(stored: Stored) -> None:
 
 def with_a_layout_of_its_own(stored: Stored) -> None:
     """Try to lead a kernel out of bounds: allow any shape, then give a wrong one."""
-    stored.meta["learned"]["_layout"] = {name: ["a", "b"] for name in stored.arrays}
+    stored.meta["learned"]["_fitted_arrays"] = {name: ["a", "b"] for name in stored.arrays}
     stored.arrays["bit_embedding_"] = stored.arrays["bit_embedding_"][:1, :1]
 
 

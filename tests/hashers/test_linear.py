@@ -24,8 +24,10 @@ class Given(LinearHasher):
         self.thresholds = thresholds
         self.n_bits = n_bits
 
-    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: ProgressCallback) -> None:
-        self._settle(self.directions, self.thresholds)
+    def _learn(
+        self, rows: Rows, y: NDArray[Any] | None, progress: ProgressCallback
+    ) -> dict[str, Any]:
+        return self._fitted_hyperplanes(self.directions, self.thresholds)
 
 
 def around_zero(n_features: int) -> NDArray[np.float64]:

@@ -27,8 +27,10 @@ class Given(PeriodicHasher):
         self.thresholds = thresholds
         self.n_bits = n_bits
 
-    def _learn(self, rows: Rows, y: NDArray[Any] | None, progress: ProgressCallback) -> None:
-        self._settle(self.frequencies, self.phases, self.thresholds)
+    def _learn(
+        self, rows: Rows, y: NDArray[Any] | None, progress: ProgressCallback
+    ) -> dict[str, Any]:
+        return self._fitted_waves(self.frequencies, self.phases, self.thresholds)
 
 
 def test_a_bit_is_whether_the_cosine_exceeds_the_threshold() -> None:

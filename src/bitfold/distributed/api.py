@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bitfold import _validation
-from bitfold._progress import ignore_progress
 from bitfold._types import ProgressCallback, UInt8Array
 from bitfold.codes import Codes, count_bytes
 from bitfold.distributed._graph import call, in_order, reduce, sent, shared
@@ -58,11 +57,7 @@ def fit(hasher: H, X: Any, y: Any = None, *, progress: ProgressCallback | None =
     rows = DaskRows.of(array, owner, partial(progress, "mean") if progress else None)
     if progress:
         rows = replace(rows, on_rows=partial(progress, "rows"))
-    if hasattr(hasher, "feature_names_in_"):  # of a former fit; these columns have no names
-        del hasher.feature_names_in_
-    hasher.n_features_in_, hasher.center_ = rows.n_features, rows.center
-    hasher._learn(rows, y, progress or ignore_progress)
-    return hasher
+    return hasher.fit_rows(rows, y, progress=progress)
 
 
 def encode(hasher: Hasher, X: Any) -> da.Array:

@@ -29,20 +29,20 @@ def to_stored(hasher: Hasher) -> Stored:
     names = getattr(hasher, "feature_names_in_", None)
     meta = {
         "params": {name: _to_json(value) for name, value in hasher.get_params(False).items()},
-        "learned": {name: _to_json(getattr(hasher, name)) for name in hasher._scalars},
+        "learned": {name: _to_json(getattr(hasher, name)) for name in hasher._fitted_scalars},
         "feature_names": None if names is None else [str(name) for name in names],
     }
-    arrays = {name: getattr(hasher, name) for name in hasher._layout}
+    arrays = {name: getattr(hasher, name) for name in hasher._fitted_arrays}
     return Stored(type(hasher).__name__, meta, arrays)
 
 
 def compute_digest(hasher: Hasher) -> str:
     """Return 16 hexadecimal digits that identify what determines the codes of a fitted hasher."""
-    names = {*hasher._layout, *hasher._scalars} - hasher._not_in_digest
+    names = {*hasher._fitted_arrays, *hasher._fitted_scalars} - hasher._not_in_digest
     values = {name: getattr(hasher, name) for name in names}
-    scalars = {name: _to_json(values[name]) for name in hasher._scalars if name in names}
+    scalars = {name: _to_json(values[name]) for name in hasher._fitted_scalars if name in names}
     digest = hashlib.sha256(json.dumps([type(hasher).__name__, scalars], sort_keys=True).encode())
-    for name in sorted(names & hasher._layout.keys()):
+    for name in sorted(names & hasher._fitted_arrays.keys()):
         array = np.ascontiguousarray(values[name])
         digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
         digest.update(array.data)
@@ -59,8 +59,8 @@ def from_stored(stored: Stored, kinds: type[Any]) -> Hasher:
         learned, names = {**stored.meta["learned"]}, stored.meta["feature_names"]
     except (AttributeError, KeyError, RecursionError, TypeError) as error:
         raise FormatError(f"is no {stored.kind} of this version ({error})") from None
-    _check_scalars(learned, hasher._scalars)
-    _check_layout(stored.arrays, hasher._layout, learned)
+    _check_scalars(learned, hasher._fitted_scalars)
+    _check_layout(stored.arrays, hasher._fitted_arrays, learned)
     _check_names(names, learned["n_features_in_"])
     hasher.__dict__.update(learned | stored.arrays)
     if names is not None:
@@ -157,6 +157,6 @@ def _check_names(names: Any, n_features: int) -> None:
 
 def _check_meaning(hasher: Hasher) -> None:
     try:
-        hasher._check_learned()
+        hasher._check_fitted_state()
     except (TypeError, ValueError) as error:
         raise FormatError(f"is damaged: {str(error).rstrip('.')}") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -13,7 +13,7 @@ from bitfold import _validation
 from bitfold._linalg.graph import sparse_rows
 from bitfold._linalg.principal import DEFAULT_BITS
 from bitfold._linalg.spectral import smallest
-from bitfold._types import AnyArray, Float32Array, Float64Array, ProgressCallback, Seed
+from bitfold._types import Float32Array, Float64Array, ProgressCallback, Seed
 from bitfold.base_set import BaseStrategy, KMeansBase
 from bitfold.embedding import Neighbors
 from bitfold.embedding.relaxed_laplacian import row_weights
@@ -151,8 +151,8 @@ class AGH(BaseSetHasher):
     Codes(1797 x 32 bits)
     """
 
-    _layout: ClassVar[dict[str, tuple[str, ...]]] = {
-        **BaseSetHasher._layout,
+    _fitted_arrays: ClassVar[dict[str, tuple[str, ...]]] = {
+        **BaseSetHasher._fitted_arrays,
         "bit_embedding_": ("m", "n_vectors"),
         "thresholds_": ("n_vectors", "sides"),
     }
@@ -176,7 +176,7 @@ class AGH(BaseSetHasher):
         self.bandwidth = bandwidth
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
+    def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         owner = type(self).__name__
         layers = _validation.check_integer(self.n_layers, "n_layers", owner, low=1, high=2)
         if self.n_bits is not None:
@@ -195,6 +195,7 @@ class AGH(BaseSetHasher):
             cuts = second_layer(self._weights(rows), graph, W)
             self.thresholds_ = np.stack(cuts, axis=1).astype(np.float32)
             progress("second layer", 1, 1)
+        return {}
 
     def _length(self, most: int) -> int:
         if self.n_bits is None:
@@ -217,8 +218,8 @@ class AGH(BaseSetHasher):
         Y = first[:, :again]
         return np.concatenate([first, np.where(Y > 0, Y - above, below - Y)], axis=1)
 
-    def _check_learned(self) -> None:
-        super()._check_learned()
+    def _check_fitted_state(self) -> None:
+        super()._check_fitted_state()
         owner = type(self).__name__
         n_vectors, sides = self.thresholds_.shape
         if sides != 2:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from bitfold import _validation
 from bitfold._kernels.reconstruction import sweep_bit
 from bitfold._threads import serial_blas
 from bitfold._types import (
-    AnyArray,
     BoolArray,
     Float64Array,
     Int64Array,
@@ -168,7 +167,7 @@ class BRE(LinearHasher):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
+    def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         owner = rows.owner
         n_bits = _validation.check_integer(self.n_bits, "n_bits", owner, low=1)
         n_samples = _validation.check_integer(self.n_samples, "n_samples", owner, low=2)
@@ -189,4 +188,4 @@ class BRE(LinearHasher):
             W, _ = reconstruct(unit @ unit.T, pairs, members, start, max_iter, on_step=report)
             directions = np.array([w @ unit[m] for w, m in zip(W, members, strict=True)])
         lengths = np.linalg.norm(directions, axis=1, keepdims=True)
-        self._settle(directions / np.where(lengths > 0, lengths, 1))
+        return self._fitted_hyperplanes(directions / np.where(lengths > 0, lengths, 1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from bitfold._linalg.principal import along, n_bits_within_features
 from bitfold._linalg.scatter import Scatter, scatter, whitening
 from bitfold._linalg.spectral import with_fixed_signs
 from bitfold._threads import serial_blas
-from bitfold._types import AnyArray, Float64Array, ProgressCallback, Seed
+from bitfold._types import Float64Array, ProgressCallback, Seed
 from bitfold.hashers._labels import SupervisedMixin, labeled
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.hashers.itq import SAMPLE
@@ -95,7 +95,7 @@ class CCAITQ(SupervisedMixin, LinearHasher):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
+    def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_bits = n_bits_within_features(self.n_bits, rows)
         regularization = _validation.check_positive(
             self.regularization, "regularization", rows.owner
@@ -112,4 +112,4 @@ class CCAITQ(SupervisedMixin, LinearHasher):
         R = itq(V, for_rotation, max_iter, on_step=partial(progress, "rotation")).matrix
         with serial_blas():
             rotated = R.T @ directions
-        self._settle(rotated, rotated @ measured.mean)
+        return self._fitted_hyperplanes(rotated, rotated @ measured.mean)

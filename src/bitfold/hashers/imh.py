@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bitfold import _validation
-from bitfold._types import AnyArray, Float32Array, ProgressCallback, Seed
+from bitfold._types import Float32Array, ProgressCallback, Seed
 from bitfold.base_set import BaseStrategy, KMeansBase
 from bitfold.embedding import Embedding
 from bitfold.hashers._labels import SupervisedMixin, labeled
@@ -38,12 +38,15 @@ class _Inductive(BaseSetHasher):
         Why there are as many base points as there are.
     """
 
-    _layout: ClassVar[dict[str, tuple[str, ...]]] = {
-        **BaseSetHasher._layout,
+    _fitted_arrays: ClassVar[dict[str, tuple[str, ...]]] = {
+        **BaseSetHasher._fitted_arrays,
         "base_embedding_": ("m", "n_bits_"),
     }
 
-    _scalars: ClassVar[dict[str, type]] = {**BaseSetHasher._scalars, "base_reason_": str}
+    _fitted_scalars: ClassVar[dict[str, type]] = {
+        **BaseSetHasher._fitted_scalars,
+        "base_reason_": str,
+    }
 
     base_embedding_: Float32Array
     base_reason_: str
@@ -147,7 +150,7 @@ class IMH(_Inductive):
         self.rotation = rotation
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
+    def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         owner = type(self).__name__
         n_bits = _validation.check_integer(self.n_bits, "n_bits", owner, low=1)
         _validation.check_choice(self.rotation, "rotation", owner, (None, "itq"))
@@ -162,6 +165,7 @@ class IMH(_Inductive):
         self._settle_base(points, sample)
         Y = self._embed_base(embedding, n_bits, rows, for_embedding, progress)
         self._settle_bits(Y, sample, for_rotation, progress)
+        return {}
 
 
 class SupervisedIMH(SupervisedMixin, _Inductive):
@@ -218,7 +222,7 @@ class SupervisedIMH(SupervisedMixin, _Inductive):
         self.rotation = rotation
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
+    def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         owner = type(self).__name__
         _validation.check_choice(self.rotation, "rotation", owner, (None, "itq"))
         n_bits = self._length(labeled(y, len(rows), owner).n_classes)
@@ -242,6 +246,7 @@ class SupervisedIMH(SupervisedMixin, _Inductive):
         Y = self._embed_base(embedding, n_components, rows, for_embedding, progress)
         Y = discriminant(Y, labels, n_bits, owner)
         self._settle_bits(Y, sample, for_rotation, progress)
+        return {}
 
     def _length(self, n_classes: int) -> int:
         """Check n_bits before any work is done: LDA gives classes - 1 directions."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from bitfold import _validation
 from bitfold._linalg.principal import along, n_bits_within_features, principal_directions
-from bitfold._types import AnyArray, ProgressCallback, Seed
+from bitfold._types import ProgressCallback, Seed
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.io.rows import Rows
 from bitfold.rotation import itq
@@ -51,7 +52,7 @@ class ITQ(LinearHasher):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
+    def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_bits = n_bits_within_features(self.n_bits, rows)
         max_iter = _validation.check_integer(self.max_iter, "max_iter", rows.owner, low=0)
         for_sample, for_rotation = _validation.spawn_generators(self.random_state, 2)
@@ -59,4 +60,4 @@ class ITQ(LinearHasher):
         progress("principal directions", 1, 1)
         V = along(rows, directions, SAMPLE, for_sample)
         R = itq(V, for_rotation, max_iter, on_step=partial(progress, "rotation")).matrix
-        self._settle(R.T @ directions)
+        return self._fitted_hyperplanes(R.T @ directions)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.linalg import eigh
 
 from bitfold import _validation
 from bitfold._threads import serial_blas
-from bitfold._types import AnyArray, Float64Array, ProgressCallback, Seed
+from bitfold._types import Float64Array, ProgressCallback, Seed
 from bitfold.hashers.base.kernel import KernelHasher, bandwidth_for, centered_kernel, kernel
 from bitfold.io.rows import Rows
 
@@ -94,7 +96,7 @@ class KLSH(KernelHasher):
         self.bandwidth = bandwidth
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
+    def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         owner = rows.owner
         n_bits = _validation.check_integer(self.n_bits, "n_bits", owner, low=1)
         n_anchors = _validation.check_integer(self.n_anchors, "n_anchors", owner, low=2)
@@ -108,4 +110,4 @@ class KLSH(KernelHasher):
         with serial_blas():
             A = random_coefficients(K - K.mean(axis=1, keepdims=True), chosen)
         # A sums to zero, as centered kernels know no constant: the other half of centering is done.
-        self._settle(anchors, sigma, A, A @ mean)
+        return self._fitted_kernels(anchors, sigma, A, A @ mean)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
@@ -11,7 +11,7 @@ from scipy.linalg import eigh
 from bitfold import _validation
 from bitfold._linalg.spectral import largest
 from bitfold._threads import serial_blas
-from bitfold._types import AnyArray, Float64Array, Int64Array, ProgressCallback, Seed, StepCallback
+from bitfold._types import Float64Array, Int64Array, ProgressCallback, Seed, StepCallback
 from bitfold.hashers._labels import SupervisedMixin, labeled
 from bitfold.hashers.base.kernel import KernelHasher, bandwidth_for, centered_kernel, kernel
 from bitfold.io.rows import Rows
@@ -236,7 +236,7 @@ class KSH(SupervisedMixin, KernelHasher):
         self.bandwidth = bandwidth
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
+    def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         owner = rows.owner
         n_bits = _validation.check_integer(self.n_bits, "n_bits", owner, low=1)
         n_anchors = _validation.check_integer(self.n_anchors, "n_anchors", owner, low=1)
@@ -251,4 +251,4 @@ class KSH(SupervisedMixin, KernelHasher):
         # Many small products: threads would wait for each other, and round differently.
         with serial_blas():
             A, _ = supervised_bits(K, part.classes, n_bits, on_step=partial(progress, "bits"))
-        self._settle(anchors, sigma, A, A @ mean)
+        return self._fitted_kernels(anchors, sigma, A, A @ mean)

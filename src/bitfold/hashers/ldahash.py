@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from bitfold._linalg.principal import along, n_bits_within_features
 from bitfold._linalg.scatter import Scatter, scatter, whitening
 from bitfold._linalg.spectral import largest, with_fixed_signs
 from bitfold._threads import serial_blas
-from bitfold._types import AnyArray, Float32Array, Float64Array, Int64Array, ProgressCallback, Seed
+from bitfold._types import Float32Array, Float64Array, Int64Array, ProgressCallback, Seed
 from bitfold.hashers._labels import Labeled, SupervisedMixin, labeled
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.io.rows import Rows, block_length
@@ -182,7 +182,7 @@ class LDAHash(SupervisedMixin, LinearHasher):
         self.regularization = regularization
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
+    def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_bits = None if self.n_bits is None else n_bits_within_features(self.n_bits, rows)
         n_pairs = _validation.check_integer(self.n_pairs, "n_pairs", rows.owner, low=1)
         regularization = _validation.check_positive(
@@ -205,4 +205,4 @@ class LDAHash(SupervisedMixin, LinearHasher):
         for bit in range(n_bits):
             thresholds[bit] = best_threshold(V[:, bit], positive, negative)
             progress("thresholds", bit + 1, n_bits)
-        self._settle(directions, thresholds)
+        return self._fitted_hyperplanes(directions, thresholds)

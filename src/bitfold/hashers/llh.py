@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -15,7 +15,6 @@ from bitfold._linalg import graph, spectral
 from bitfold._linalg.principal import DEFAULT_BITS
 from bitfold._threads import serial_blas
 from bitfold._types import (
-    AnyArray,
     Float32Array,
     Float64Array,
     ProgressCallback,
@@ -153,8 +152,8 @@ class LLH(BaseSetHasher):
     Codes(1797 x 32 bits)
     """
 
-    _scalars: ClassVar[dict[str, type]] = {
-        **Hasher._scalars,
+    _fitted_scalars: ClassVar[dict[str, type]] = {
+        **Hasher._fitted_scalars,
         "n_neighbors_": int,
         "sparsity_": float,
     }
@@ -180,7 +179,7 @@ class LLH(BaseSetHasher):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
+    def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         owner = type(self).__name__
         if self.n_bits is not None:
             _validation.check_integer(self.n_bits, "n_bits", owner, low=1)
@@ -199,6 +198,7 @@ class LLH(BaseSetHasher):
         with serial_blas():
             Z = joint_embedding(M, self.n_bits_, eta, max_iter, for_rotation, on_step).embedding
         self.bit_embedding_ = np.ascontiguousarray(Z, np.float32)
+        return {}
 
     def _length(self, most: int) -> int:
         n_bits = min(DEFAULT_BITS, most) if self.n_bits is None else self.n_bits
@@ -209,7 +209,7 @@ class LLH(BaseSetHasher):
 
     @property
     def _carrier(self) -> Carrier:
-        return self._ready(
+        return self._derive(
             self.base_set_, lambda b: Carrier(BaseSet(b, self.n_neighbors_), sq_distances(b))
         )
 
@@ -226,7 +226,7 @@ class LLH(BaseSetHasher):
         weighted_sum(near, weights, self.bit_embedding_, out)
         return out
 
-    def _check_learned(self) -> None:
+    def _check_fitted_state(self) -> None:
         owner, m = type(self).__name__, len(self.base_set_)
         _validation.check_integer(
             self.n_neighbors_, "n_neighbors_", owner, low=1, high=m, why=f"m = {m}"

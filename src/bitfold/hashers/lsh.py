@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from bitfold import _validation
-from bitfold._types import AnyArray, Float64Array, ProgressCallback, Seed
+from bitfold._types import Float64Array, ProgressCallback, Seed
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.io.rows import Rows
 
@@ -48,11 +50,13 @@ class LSH(LinearHasher):
         self.center = center
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
+    def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_bits = _validation.check_integer(self.n_bits, "n_bits", rows.owner, low=1)
         _validation.check_choice(self.center, "center", rows.owner, (True, False))
         W = random_directions(
             n_bits, rows.n_features, _validation.make_generator(self.random_state)
         )
         # (x - center)·w > -center·w is x·w > 0.
-        self._settle(W, None if self.center else -W @ rows.center.astype(np.float64))
+        return self._fitted_hyperplanes(
+            W, None if self.center else -W @ rows.center.astype(np.float64)
+        )

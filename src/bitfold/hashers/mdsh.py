@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
@@ -15,7 +15,6 @@ from bitfold._linalg.principal import DEFAULT_BITS, covariance
 from bitfold._linalg.spectral import largest, with_fixed_signs
 from bitfold._threads import map_blocks
 from bitfold._types import (
-    AnyArray,
     Float32Array,
     Float64Array,
     Int64Array,
@@ -170,15 +169,15 @@ class MDSH(Hasher):
     Codes(1797 x 32 bits)
     """
 
-    _layout: ClassVar[dict[str, tuple[str, ...]]] = {
-        **Hasher._layout,
+    _fitted_arrays: ClassVar[dict[str, tuple[str, ...]]] = {
+        **Hasher._fitted_arrays,
         "directions_": ("n_directions", "n_features_in_"),
         "grids_": ("n_directions", "n_bins"),
         "eigenfunctions_": ("n_bits_", "n_bins"),
         "eigenvalues_": ("n_bits_",),
         "bit_directions_": ("n_bits_",),
     }
-    _scalars: ClassVar[dict[str, type]] = {**Hasher._scalars, "bandwidth_": float}
+    _fitted_scalars: ClassVar[dict[str, type]] = {**Hasher._fitted_scalars, "bandwidth_": float}
 
     directions_: Float32Array
     grids_: Float32Array
@@ -224,25 +223,25 @@ class MDSH(Hasher):
             _validation.raise_invalid(name, owner, f"codes of {self.n_bits_} bits", codes.n_bits)
         return codes.unpack() * np.float32(2) - np.float32(1)
 
-    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
+    def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_bits = DEFAULT_BITS if self.n_bits is None else self.n_bits
         n_bits = _validation.check_integer(n_bits, "n_bits", rows.owner, low=1)
         C = covariance(rows)
         variances, vectors = largest(C, min(n_bits, rows.n_features))
         directions = np.ascontiguousarray(vectors.T)
         progress("principal directions", 1, 1)
-        self.bandwidth_ = self._sigma(float(np.trace(C)))
+        bandwidth = self._sigma(float(np.trace(C)))
         within = bulk(extent(rows, directions), variances)
         counts = histograms(rows, directions, within)
         progress("histograms", 1, 1)
         grid = grids(within)
 
         def of_direction(i: int) -> Eigenfunctions:
-            return eigenfunctions(grid[i], counts[i] / len(rows), self.bandwidth_)
+            return eigenfunctions(grid[i], counts[i] / len(rows), bandwidth)
 
         chosen = strongest(list(map_blocks(of_direction, range(len(directions)))))
         progress("eigenfunctions", 1, 1)
-        self._settle(chosen, directions, grid)
+        return self._fitted_bits(chosen, directions, grid) | {"bandwidth_": bandwidth}
 
     def _sigma(self, total_variance: float) -> float:
         if self.bandwidth is not None:
@@ -250,8 +249,10 @@ class MDSH(Hasher):
         # Two points are twice the total variance apart, squared, on average.
         return SHARE * float(np.sqrt(2 * max(total_variance, 0))) or 1.0
 
-    def _settle(self, chosen: Chosen, directions: Float64Array, grid: Float64Array) -> None:
-        """Fix the bits and keep the directions that have one."""
+    def _fitted_bits(
+        self, chosen: Chosen, directions: Float64Array, grid: Float64Array
+    ) -> dict[str, Any]:
+        """Return the fitted attributes of the bits, and of the directions that have one."""
         owner, there = type(self).__name__, len(chosen.values)
         if there == 0:
             demand = "rows that differ, by a part of the bandwidth at least"
@@ -263,12 +264,14 @@ class MDSH(Hasher):
                 self.n_bits, "n_bits", owner, low=1, high=there, why=why
             )
         used, which = np.unique(chosen.directions[:n_bits], return_inverse=True)
-        self.n_bits_ = n_bits
-        self.directions_ = directions[used].astype(np.float32)
-        self.grids_ = grid[used].astype(np.float32)
-        self.eigenfunctions_ = chosen.functions[:n_bits].astype(np.float32)
-        self.eigenvalues_ = chosen.values[:n_bits].astype(np.float32)
-        self.bit_directions_ = which.astype(np.float32)
+        return {
+            "n_bits_": n_bits,
+            "directions_": directions[used].astype(np.float32),
+            "grids_": grid[used].astype(np.float32),
+            "eigenfunctions_": chosen.functions[:n_bits].astype(np.float32),
+            "eigenvalues_": chosen.values[:n_bits].astype(np.float32),
+            "bit_directions_": which.astype(np.float32),
+        }
 
     def _embed_block(self, values: Float32Array) -> Float32Array:
         along = np.empty((len(values), len(self.directions_)), np.float32)
@@ -279,7 +282,7 @@ class MDSH(Hasher):
             out[:, bit] = np.interp(along[:, direction], grid, function)
         return out
 
-    def _check_learned(self) -> None:
+    def _check_fitted_state(self) -> None:
         owner = type(self).__name__
         which = self.bit_directions_
         if not np.isin(which, np.arange(len(self.directions_))).all():

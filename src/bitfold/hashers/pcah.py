@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bitfold._linalg.principal import n_bits_within_features, principal_directions
-from bitfold._types import AnyArray, ProgressCallback
+from bitfold._types import ProgressCallback
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.io.rows import Rows
 
@@ -34,6 +36,6 @@ class PCAH(LinearHasher):
     def __init__(self, n_bits: int | None = None) -> None:
         self.n_bits = n_bits
 
-    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
+    def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_bits = n_bits_within_features(self.n_bits, rows)
-        self._settle(principal_directions(rows, n_bits).directions)
+        return self._fitted_hyperplanes(principal_directions(rows, n_bits).directions)

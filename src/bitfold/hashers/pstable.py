@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from bitfold import _validation
-from bitfold._types import AnyArray, Float64Array, ProgressCallback, Seed
+from bitfold._types import Float64Array, ProgressCallback, Seed
 from bitfold.hashers.base.periodic import PeriodicHasher
 from bitfold.hashers.sklsh import neighbor_distance, scale
 from bitfold.io.rows import Rows
@@ -68,7 +68,7 @@ class PStableLSH(PeriodicHasher):
     Codes(1797 x 32 bits)
     """
 
-    _scalars: ClassVar[dict[str, type]] = {**PeriodicHasher._scalars, "width_": float}
+    _fitted_scalars: ClassVar[dict[str, type]] = {**PeriodicHasher._fitted_scalars, "width_": float}
 
     width_: float
 
@@ -85,19 +85,20 @@ class PStableLSH(PeriodicHasher):
         self.width = width
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
+    def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_bits = _validation.check_integer(self.n_bits, "n_bits", rows.owner, low=1)
         p = int(_validation.check_choice(self.p, "p", rows.owner, (1, 2)))
         for_buckets, for_sample = _validation.spawn_generators(self.random_state, 2)
         if self.width is None:
-            self.width_ = WIDTHS * neighbor_distance(rows, for_sample, p)
+            width = WIDTHS * neighbor_distance(rows, for_sample, p)
             progress("width", 1, 1)
         else:
-            self.width_ = scale(self.width, "width", rows.owner)
-        buckets = random_buckets(n_bits, rows.n_features, p, self.width_, for_buckets)
+            width = scale(self.width, "width", rows.owner)
+        buckets = random_buckets(n_bits, rows.n_features, p, width, for_buckets)
         # Bucket numbers u are odd where sin(πu) < 0, which is where cos(πu + π/2) > 0.
-        turns = np.pi / self.width_
-        self._settle(turns * buckets.directions, turns * buckets.offsets + np.pi / 2)
+        turns = np.pi / width
+        waves = self._fitted_waves(turns * buckets.directions, turns * buckets.offsets + np.pi / 2)
+        return waves | {"width_": width}
 
-    def _check_learned(self) -> None:
+    def _check_fitted_state(self) -> None:
         scale(self.width_, "width_", type(self).__name__)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.svm import SVC
 
@@ -77,7 +79,7 @@ class RMMH(LinearHasher):
         self.C = C
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
+    def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         owner = rows.owner
         n_bits = _validation.check_integer(self.n_bits, "n_bits", owner, low=1)
         n_samples = _validation.check_integer(self.n_samples, "n_samples", owner, low=2)
@@ -89,4 +91,4 @@ class RMMH(LinearHasher):
             labels = random_labels(len(sample), for_labels)
             normals[bit], thresholds[bit] = maximum_margin(sample, labels, C)
             progress("bits", bit + 1, n_bits)
-        self._settle(normals, thresholds)
+        return self._fitted_hyperplanes(normals, thresholds)

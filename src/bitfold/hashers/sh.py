@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from bitfold import _validation
 from bitfold._linalg.principal import principal_directions
-from bitfold._types import AnyArray, Float32Array, Float64Array, IntpArray, ProgressCallback
+from bitfold._types import Float32Array, Float64Array, IntpArray, ProgressCallback
 from bitfold.hashers.base.periodic import PeriodicHasher
 from bitfold.io.rows import Rows, block_length
 
@@ -87,8 +87,8 @@ class SH(PeriodicHasher):
     Codes(1797 x 32 bits)
     """
 
-    _layout: ClassVar[dict[str, tuple[str, ...]]] = {
-        **PeriodicHasher._layout,
+    _fitted_arrays: ClassVar[dict[str, tuple[str, ...]]] = {
+        **PeriodicHasher._fitted_arrays,
         "eigenvalues_": ("n_bits_",),
     }
 
@@ -97,7 +97,7 @@ class SH(PeriodicHasher):
     def __init__(self, n_bits: int = 64) -> None:
         self.n_bits = n_bits
 
-    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
+    def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_bits = _validation.check_integer(self.n_bits, "n_bits", rows.owner, low=1)
         directions = principal_directions(rows, min(n_bits, rows.n_features)).directions
         progress("principal directions", 1, 1)
@@ -106,5 +106,7 @@ class SH(PeriodicHasher):
         if not modes.frequencies[-1] < _LARGEST:
             _validation.raise_invalid("X", rows.owner, "at least 2 rows that differ", "equal ones")
         omega = modes.frequencies
-        self._settle(omega[:, None] * directions[modes.directions], -omega * low[modes.directions])
-        self.eigenvalues_ = np.square(omega / omega[0]).astype(np.float32)
+        waves = self._fitted_waves(
+            omega[:, None] * directions[modes.directions], -omega * low[modes.directions]
+        )
+        return waves | {"eigenvalues_": np.square(omega / omega[0]).astype(np.float32)}

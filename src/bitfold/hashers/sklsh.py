@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 
 from bitfold import _validation
 from bitfold._threads import map_blocks
-from bitfold._types import AnyArray, Float64Array, ProgressCallback, Seed
+from bitfold._types import Float64Array, ProgressCallback, Seed
 from bitfold.hashers.base.periodic import PeriodicHasher
 from bitfold.io.rows import Rows
 
@@ -107,7 +107,10 @@ class SKLSH(PeriodicHasher):
     Codes(1797 x 32 bits)
     """
 
-    _scalars: ClassVar[dict[str, type]] = {**PeriodicHasher._scalars, "bandwidth_": float}
+    _fitted_scalars: ClassVar[dict[str, type]] = {
+        **PeriodicHasher._fitted_scalars,
+        "bandwidth_": float,
+    }
 
     bandwidth_: float
 
@@ -122,16 +125,17 @@ class SKLSH(PeriodicHasher):
         self.bandwidth = bandwidth
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
+    def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_bits = _validation.check_integer(self.n_bits, "n_bits", rows.owner, low=1)
         for_waves, for_sample = _validation.spawn_generators(self.random_state, 2)
         if self.bandwidth is None:
-            self.bandwidth_ = neighbor_distance(rows, for_sample)
+            bandwidth = neighbor_distance(rows, for_sample)
             progress("bandwidth", 1, 1)
         else:
-            self.bandwidth_ = scale(self.bandwidth, "bandwidth", rows.owner)
-        waves = random_waves(n_bits, rows.n_features, self.bandwidth_, for_waves)
-        self._settle(waves.frequencies, waves.phases, -waves.offsets)
+            bandwidth = scale(self.bandwidth, "bandwidth", rows.owner)
+        waves = random_waves(n_bits, rows.n_features, bandwidth, for_waves)
+        fitted = self._fitted_waves(waves.frequencies, waves.phases, -waves.offsets)
+        return fitted | {"bandwidth_": bandwidth}
 
-    def _check_learned(self) -> None:
+    def _check_fitted_state(self) -> None:
         scale(self.bandwidth_, "bandwidth_", type(self).__name__)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from bitfold import _validation
 from bitfold._kernels import products
 from bitfold._threads import map_blocks, serial_blas
-from bitfold._types import AnyArray, BoolArray, Float32Array, ProgressCallback, Seed
+from bitfold._types import BoolArray, Float32Array, ProgressCallback, Seed
 from bitfold.codes import Codes
 from bitfold.hashers.base.hasher import Hasher
 from bitfold.io.rows import Rows, block_length
@@ -161,13 +161,13 @@ class SpH(Hasher):
     Codes(1797 x 32 bits)
     """
 
-    _layout: ClassVar[dict[str, tuple[str, ...]]] = {
-        **Hasher._layout,
+    _fitted_arrays: ClassVar[dict[str, tuple[str, ...]]] = {
+        **Hasher._fitted_arrays,
         "pivots_": ("n_bits_", "n_features_in_"),
         "sq_radii_": ("n_bits_",),
     }
 
-    _scalars: ClassVar[dict[str, type]] = {**Hasher._scalars, "n_iter_": int}
+    _fitted_scalars: ClassVar[dict[str, type]] = {**Hasher._fitted_scalars, "n_iter_": int}
 
     pivots_: Float32Array
     sq_radii_: Float32Array
@@ -186,15 +186,19 @@ class SpH(Hasher):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
+    def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_bits = _validation.check_integer(self.n_bits, "n_bits", rows.owner, low=1)
         n_samples = _validation.check_integer(self.n_samples, "n_samples", rows.owner, low=2)
         max_iter = _validation.check_integer(self.max_iter, "max_iter", rows.owner, low=1)
         for_sample, for_pivots = _validation.spawn_generators(self.random_state, 2)
         sample = rows.sample(n_samples, for_sample)
         found = spheres(sample, n_bits, max_iter, for_pivots, partial(progress, "spheres"))
-        self.n_bits_ = n_bits
-        self.pivots_, self.sq_radii_, self.n_iter_ = found
+        return {
+            "n_bits_": n_bits,
+            "pivots_": found.pivots,
+            "sq_radii_": found.sq_radii,
+            "n_iter_": found.n_iter,
+        }
 
     def _embed_block(self, values: Float32Array) -> Float32Array:
         """r² - d²: above zero within the sphere."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from bitfold._linalg.principal import covariance, n_bits_within_features
 from bitfold._linalg.spectral import largest
 from bitfold._threads import serial_blas
 from bitfold._types import (
-    AnyArray,
     Float32Array,
     Float64Array,
     Int64Array,
@@ -173,7 +173,7 @@ class SSH(SupervisedMixin, LinearHasher):
         self.eta = eta
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
+    def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         owner = rows.owner
         variant = _validation.check_choice(self.variant, "variant", owner, _VARIANTS)
         if variant == "sequential" and self.n_bits is not None:
@@ -192,4 +192,4 @@ class SSH(SupervisedMixin, LinearHasher):
             else:
                 learn = orthogonal if variant == "orthogonal" else nonorthogonal
                 W = learn(agreement(X, S) + eta * C, n_bits)
-        self._settle(W)
+        return self._fitted_hyperplanes(W)

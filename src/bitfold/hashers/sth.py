@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
@@ -12,7 +14,7 @@ from bitfold._linalg.graph import gaussian_graph
 from bitfold._linalg.principal import DEFAULT_BITS
 from bitfold._linalg.spectral import smallest, with_fixed_signs
 from bitfold._threads import serial_blas
-from bitfold._types import AnyArray, BoolArray, Float64Array, ProgressCallback, Seed
+from bitfold._types import BoolArray, Float64Array, ProgressCallback, Seed
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.io.rows import Rows
 
@@ -115,7 +117,7 @@ class STH(LinearHasher):
         self.C = C
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: AnyArray | None, progress: ProgressCallback) -> None:
+    def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_samples = _validation.check_integer(self.n_samples, "n_samples", rows.owner, low=2)
         n_neighbors = _validation.check_integer(self.n_neighbors, "n_neighbors", rows.owner, low=1)
         C = _validation.check_positive(self.C, "C", rows.owner)
@@ -130,7 +132,7 @@ class STH(LinearHasher):
         progress("graph", 1, 1)
         bits = median_bits(laplacian_eigenvectors(weights, n_bits))
         progress("eigenvectors", 1, 1)
-        self._settle(*_machines(sample / length, bits, C, length, progress))
+        return self._fitted_hyperplanes(*_machines(sample / length, bits, C, length, progress))
 
     def _length(self, most: int) -> int:
         n_bits = min(DEFAULT_BITS, most) if self.n_bits is None else self.n_bits

@@ -14,7 +14,7 @@ from bitfold._types import Float32Array, Float64Array
 from bitfold.embedding import Neighbors
 from bitfold.hashers.base.hasher import Hasher
 from bitfold.induction import BaseSet, learn_bandwidth
-from bitfold.io.rows import Rows
+from bitfold.io.rows import Rows, block_length
 
 
 class BaseSetHasher(Hasher):
@@ -32,13 +32,13 @@ class BaseSetHasher(Hasher):
         Base points that carry a point.
     """
 
-    _layout: ClassVar[dict[str, tuple[str, ...]]] = {
-        **Hasher._layout,
+    _fitted_arrays: ClassVar[dict[str, tuple[str, ...]]] = {
+        **Hasher._fitted_arrays,
         "base_set_": ("m", "n_features_in_"),
         "bit_embedding_": ("m", "n_bits_"),
     }
-    _scalars: ClassVar[dict[str, type]] = {
-        **Hasher._scalars,
+    _fitted_scalars: ClassVar[dict[str, type]] = {
+        **Hasher._fitted_scalars,
         "bandwidth_": float,
         "n_neighbors_": int,
     }
@@ -58,7 +58,7 @@ class BaseSetHasher(Hasher):
         return points
 
     @property
-    def _width(self) -> int:
+    def _floats_per_row(self) -> int:
         return self._base.width
 
     def _embed_block(self, values: Float32Array) -> Float32Array:
@@ -67,9 +67,9 @@ class BaseSetHasher(Hasher):
     @property
     def _base(self) -> BaseSet:
         """The base set, ready to be searched; made again when the hasher was fitted again."""
-        return self._ready(self.base_set_, lambda points: BaseSet(points, self.n_neighbors_))
+        return self._derive(self.base_set_, lambda points: BaseSet(points, self.n_neighbors_))
 
-    def _check_learned(self) -> None:
+    def _check_fitted_state(self) -> None:
         owner = type(self).__name__
         m = len(self.base_set_)
         _validation.check_integer(
@@ -138,5 +138,9 @@ class DataGraph:
         """
         stride = 1 if at_most is None else max(1, len(self.rows) // at_most)
         find = self.hasher._base.neighbors
-        for _, found in self.hasher._over_blocks(self.rows, find, stride):
+        for _, found in self.rows.map(
+            lambda v, s: find(v),
+            block_length(max(self.hasher._floats_per_row, self.rows.n_features)),
+            stride=stride,
+        ):
             yield Neighbors(*found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,8 @@ class CenteredKernel(NamedTuple):
 class KernelHasher(Hasher):
     """Bit b of x is whether Σ_j A_bj κ(x, a_j) exceeds a threshold, κ = exp(-d²/2σ²).
 
-    A subclass picks the anchors, learns the coefficients A in ``_learn`` and hands both to
-    ``_settle``.
+    A subclass chooses the anchors and learns the coefficients A in ``_learn``, and returns
+    ``_fitted_kernels(anchors, bandwidth, coefficients, thresholds)``.
 
     Attributes
     ----------
@@ -38,13 +38,13 @@ class KernelHasher(Hasher):
         What the weighted sum has to exceed; centering the kernel lands here.
     """
 
-    _layout: ClassVar[dict[str, tuple[str, ...]]] = {
-        **Hasher._layout,
+    _fitted_arrays: ClassVar[dict[str, tuple[str, ...]]] = {
+        **Hasher._fitted_arrays,
         "anchors_": ("n_anchors", "n_features_in_"),
         "coefficients_": ("n_bits_", "n_anchors"),
         "thresholds_": ("n_bits_",),
     }
-    _scalars: ClassVar[dict[str, type]] = {**Hasher._scalars, "bandwidth_": float}
+    _fitted_scalars: ClassVar[dict[str, type]] = {**Hasher._fitted_scalars, "bandwidth_": float}
 
     anchors_: Float32Array
     bandwidth_: float
@@ -52,22 +52,21 @@ class KernelHasher(Hasher):
     thresholds_: Float32Array
 
     @property
-    def _width(self) -> int:
+    def _floats_per_row(self) -> int:
         return max(len(self.anchors_), self.n_bits_)
 
-    def _settle(
-        self,
-        anchors: Float32Array,
-        bandwidth: float,
-        coefficients: AnyArray,
-        thresholds: AnyArray,
-    ) -> None:
-        """Fix the hash functions, one a row of the coefficients."""
-        self.n_bits_ = len(coefficients)
-        self.anchors_ = np.ascontiguousarray(anchors)
-        self.bandwidth_ = bandwidth
-        self.coefficients_ = np.ascontiguousarray(coefficients, np.float32)
-        self.thresholds_ = np.ascontiguousarray(thresholds, np.float32)
+    @staticmethod
+    def _fitted_kernels(
+        anchors: Float32Array, bandwidth: float, coefficients: AnyArray, thresholds: AnyArray
+    ) -> dict[str, Any]:
+        """Return the fitted attributes of kernel functions, one per row of the coefficients."""
+        return {
+            "n_bits_": len(coefficients),
+            "anchors_": np.ascontiguousarray(anchors),
+            "bandwidth_": bandwidth,
+            "coefficients_": np.ascontiguousarray(coefficients, np.float32),
+            "thresholds_": np.ascontiguousarray(thresholds, np.float32),
+        }
 
     def _embed_block(self, values: Float32Array) -> Float32Array:
         room = scratch("products", (len(values), len(self.anchors_)))
@@ -76,7 +75,7 @@ class KernelHasher(Hasher):
         products.dots(K, self.coefficients_, out)
         return out - self.thresholds_
 
-    def _check_learned(self) -> None:
+    def _check_fitted_state(self) -> None:
         _validation.check_bandwidth(self.bandwidth_, "bandwidth_", type(self).__name__)
 
 

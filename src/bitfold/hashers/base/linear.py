@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -30,7 +30,8 @@ class Hyperplane(NamedTuple):
 class LinearHasher(Hasher):
     """Bit b of x is whether (x - center)·w_b exceeds a threshold.
 
-    A subclass learns the directions in ``_learn`` and hands them to ``_settle``.
+    A subclass learns the directions in ``_learn`` and returns
+    ``_fitted_hyperplanes(directions, thresholds)``.
 
     Attributes
     ----------
@@ -40,8 +41,8 @@ class LinearHasher(Hasher):
         Where along its normal each hyperplane lies.
     """
 
-    _layout: ClassVar[dict[str, tuple[str, ...]]] = {
-        **Hasher._layout,
+    _fitted_arrays: ClassVar[dict[str, tuple[str, ...]]] = {
+        **Hasher._fitted_arrays,
         "directions_": ("n_bits_", "n_features_in_"),
         "thresholds_": ("n_bits_",),
     }
@@ -49,15 +50,24 @@ class LinearHasher(Hasher):
     directions_: Float32Array
     thresholds_: Float32Array
 
-    def _settle(self, directions: AnyArray, thresholds: AnyArray | None = None) -> None:
-        """Fix the hyperplanes, one a row; without thresholds they pass through the center."""
-        self.n_bits_ = len(directions)
-        self.directions_ = np.ascontiguousarray(directions, np.float32)
+    @staticmethod
+    def _fitted_hyperplanes(
+        directions: AnyArray, thresholds: AnyArray | None = None
+    ) -> dict[str, Any]:
+        """Return the fitted attributes of hyperplanes, one per row.
+
+        Without thresholds they pass through the center.
+        """
         if thresholds is None:
             thresholds = np.zeros(len(directions))
-        self.thresholds_ = np.ascontiguousarray(thresholds, np.float32)
-        # Now rather than at the first encoding, which is to leave the hasher as it is.
-        self._ready(self.directions_, _prepare)
+        return {
+            "n_bits_": len(directions),
+            "directions_": np.ascontiguousarray(directions, np.float32),
+            "thresholds_": np.ascontiguousarray(thresholds, np.float32),
+        }
+
+    def _prepare(self) -> None:
+        self._derive(self.directions_, _transpose)
 
     def _embed_block(self, values: Float32Array) -> Float32Array:
         out = np.empty((len(values), self.n_bits_), np.float32)
@@ -67,7 +77,7 @@ class LinearHasher(Hasher):
 
     def _encode_block(self, values: Float32Array) -> UInt8Array:
         """Signs of ``_embed_block``, from a matrix product wherever its rounding cannot matter."""
-        transposed, lengths = self._ready(self.directions_, _prepare)
+        transposed, lengths = self._derive(self.directions_, _transpose)
         by_blas = scratch("products", (len(values), self.n_bits_))
         # A row too far for float32 overflows here and is summed in float64 instead.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -80,5 +90,5 @@ class LinearHasher(Hasher):
 _LARGEST = np.finfo(np.float32).max
 
 
-def _prepare(directions: Float32Array) -> _Directions:
+def _transpose(directions: Float32Array) -> _Directions:
     return _Directions(np.ascontiguousarray(directions.T), np.linalg.norm(directions, axis=1))

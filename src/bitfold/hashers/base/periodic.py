@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from bitfold.hashers.base.hasher import Hasher
 class PeriodicHasher(Hasher):
     """Bit b of x is whether cos((x - center)·w_b + phase_b) exceeds a threshold.
 
-    A subclass learns the waves in ``_learn`` and hands them to ``_settle``.
+    A subclass learns the waves in ``_learn`` and returns
+    ``_fitted_waves(frequencies, phases, thresholds)``.
 
     Attributes
     ----------
@@ -26,8 +27,8 @@ class PeriodicHasher(Hasher):
         Height of the cosine that makes a bit one.
     """
 
-    _layout: ClassVar[dict[str, tuple[str, ...]]] = {
-        **Hasher._layout,
+    _fitted_arrays: ClassVar[dict[str, tuple[str, ...]]] = {
+        **Hasher._fitted_arrays,
         "frequencies_": ("n_bits_", "n_features_in_"),
         "phases_": ("n_bits_",),
         "thresholds_": ("n_bits_",),
@@ -37,19 +38,22 @@ class PeriodicHasher(Hasher):
     phases_: Float32Array
     thresholds_: Float32Array
 
-    def _settle(
-        self,
-        frequencies: AnyArray,
-        phases: AnyArray,
-        thresholds: AnyArray | None = None,
-    ) -> None:
-        """Fix the waves, one a row; without thresholds a bit is the cosine's sign."""
-        self.n_bits_ = len(frequencies)
-        self.frequencies_ = np.ascontiguousarray(frequencies, np.float32)
-        self.phases_ = np.ascontiguousarray(phases, np.float32)
+    @staticmethod
+    def _fitted_waves(
+        frequencies: AnyArray, phases: AnyArray, thresholds: AnyArray | None = None
+    ) -> dict[str, Any]:
+        """Return the fitted attributes of waves, one per row.
+
+        Without thresholds a bit is the sign of the cosine.
+        """
         if thresholds is None:
             thresholds = np.zeros(len(frequencies))
-        self.thresholds_ = np.ascontiguousarray(thresholds, np.float32)
+        return {
+            "n_bits_": len(frequencies),
+            "frequencies_": np.ascontiguousarray(frequencies, np.float32),
+            "phases_": np.ascontiguousarray(phases, np.float32),
+            "thresholds_": np.ascontiguousarray(thresholds, np.float32),
+        }
 
     def _embed_block(self, values: Float32Array) -> Float32Array:
         turns = np.empty((len(values), self.n_bits_), np.float32)
