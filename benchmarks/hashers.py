@@ -6,17 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.svm import LinearSVC
 
 from benchmarks._harness import Ratio, side_by_side
 from benchmarks.core import vectors
-from bitfold._kernels.machines import planes
-from bitfold._linalg.graph import gaussian_graph
-from bitfold._threads import map_blocks
 from bitfold.hashers import ITQ, LSH, PCAH, Hasher
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.hashers.itq import SAMPLE
-from bitfold.hashers.sth import laplacian_eigenvectors, median_bits
 
 FloatArray = NDArray[np.float32]
 
@@ -29,7 +24,6 @@ def run() -> list[Ratio]:
         fit_against_products(PCAH(64), X, covariance(X)),
         fit_against_products(ITQ(64, random_state=0), X, covariance(X), rotation(64)),
         *(encode_against_product(h, X) for h in (LSH(64), PCAH(64), ITQ(64), ITQ(128))),
-        machines_against_liblinear(X[:5000]),
     ]
 
 
@@ -74,20 +68,3 @@ def encode_against_product(hasher: LinearHasher, X: FloatArray) -> Ratio:
     note = f"{ours:.3f} s, the product {theirs:.3f} s"
     what = f"{type(hasher).__name__} encode, 69,000 × 784, {hasher.n_bits_} bits"
     return Ratio(what, ours / theirs, 1.3, note=note)
-
-
-def machines_against_liblinear(X: FloatArray) -> Ratio:
-    """STH's machines against as many of liblinear, on all cores and at its own tolerance."""
-    sample = (X - X.mean(axis=0)).astype(np.float64)
-    sample /= np.sqrt(np.square(sample).sum(axis=1).mean())
-    bits = median_bits(laplacian_eigenvectors(gaussian_graph(sample, 25), 32))
-
-    def fit(bit: NDArray[np.bool_]) -> object:
-        return LinearSVC(C=10.0, dual=False, tol=1e-2).fit(sample, bit)
-
-    ours, theirs = side_by_side(
-        lambda: list(planes(sample, bits, 10.0)), lambda: list(map_blocks(fit, bits.T)), times=2
-    )
-    note = f"{ours:.2f} s, liblinear {theirs:.2f} s"
-    what = "STH's machines, 5,000 × 784, 32 bits, times liblinear"
-    return Ratio(what, theirs / ours, 5.0, at_least=True, note=note)

@@ -1,94 +1,140 @@
-"""Self-taught hashing: a sample's codes by Laplacian eigenmaps, a linear machine for each bit."""
+"""Self-taught hashing: a linear classifier per bit predicts codes from Laplacian eigenmaps."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
+from sklearn.svm import LinearSVC
 
 from bitfold import _validation
-from bitfold._kernels.machines import planes
 from bitfold._linalg.graph import gaussian_graph
 from bitfold._linalg.principal import DEFAULT_BITS
 from bitfold._linalg.spectral import smallest, with_fixed_signs
-from bitfold._threads import serial_blas
+from bitfold._threads import map_blocks, serial_blas
 from bitfold._types import BoolArray, Float64Array, ProgressCallback, Seed
-from bitfold.hashers.base.linear import LinearHasher
+from bitfold.errors import DataError
+from bitfold.hashers.base.linear import Hyperplane, LinearHasher
 from bitfold.io.rows import Rows
 
-_DENSE = 1000
-"""Points up to which all of the graph's matrix is quicker than its edges."""
+_MAX_DENSE_ROWS = 1000
+"""Number of rows up to which the dense eigensolver is faster than the sparse one."""
+
+_MAX_C = 1e15
+"""Upper bound of C; beyond it the regularizer is lost in rounding."""
 
 
 def laplacian_eigenvectors(weights: sparse.csr_array, n: int) -> Float64Array:
-    """Return the n smallest solutions of L y = λ D y but the constant one, as columns.
+    """Return the n smallest nontrivial solutions of L y = λ D y as columns.
 
-    They are y = D^-1/2 v of the largest eigenvectors v of D^-1/2 W D^-1/2.
+    They are y = D^-1/2 v for the largest eigenvectors v of D^-1/2 W D^-1/2.
+
+    Parameters
+    ----------
+    weights
+        Symmetric weights W of the graph.
+    n
+        Number of eigenvectors.
+
+    Returns
+    -------
+    One row per point of the graph, one column per eigenvector.
     """
     roots = np.sqrt(np.asarray(weights.sum(axis=1)).ravel())
     inverse = sparse.diags_array(1 / roots)
     N = (inverse @ weights @ inverse).tocsr()
-    if len(roots) <= _DENSE or 4 * n > len(roots):
+    if len(roots) <= _MAX_DENSE_ROWS or 4 * n > len(roots):
         vectors = smallest(np.eye(len(roots)) - N.toarray(), n, roots).vectors
     else:
-        vectors = _by_edges(N, n, roots / np.linalg.norm(roots))
+        vectors = _largest_of_sparse(N, n, roots / np.linalg.norm(roots))
     Y: Float64Array = vectors / roots[:, None]
     return Y
 
 
-def _by_edges(N: sparse.csr_array, n: int, trivial: Float64Array) -> Float64Array:
-    """Return the n largest eigenvectors of a sparse matrix of norm 1, but for the trivial one."""
+def _largest_of_sparse(N: sparse.csr_array, n: int, trivial: Float64Array) -> Float64Array:
+    """Return the n largest eigenvectors of a matrix of norm 1, without the trivial one."""
 
-    def times(v: Float64Array) -> Float64Array:
-        # The trivial eigenvalue, 1, goes below all others.
-        lowered: Float64Array = N @ v - 2 * (trivial @ v) * trivial
-        return lowered
+    def multiply(v: Float64Array) -> Float64Array:
+        # Shifts the trivial eigenvalue from 1 to -1, below all others.
+        product: Float64Array = N @ v - 2 * (trivial @ v) * trivial
+        return product
 
-    lowered_N = LinearOperator(N.shape, times, dtype=np.float64)
+    shifted = LinearOperator(N.shape, multiply, dtype=np.float64)
     start = np.cos(np.arange(len(trivial)))
-    # Not on all cores: the sums would be rounded in another order, and the loops are short.
+    # Threads would add in another order and round differently, and the products are short.
     with serial_blas():
-        _, vectors = eigsh(lowered_N, n, v0=start, which="LA")
+        _, vectors = eigsh(shifted, n, v0=start, which="LA")
     return with_fixed_signs(vectors[:, ::-1])
 
 
 def median_bits(Y: Float64Array) -> BoolArray:
-    """Cut each column at its median, which gives as many ones as zeros."""
+    """Threshold each column at its median, so that half of its bits are ones."""
     bits: BoolArray = np.median(Y, axis=0) < Y
     return bits
 
 
-class STH(LinearHasher):
-    """Self-taught hashing: learn a sample's best codes first, and then to predict them.
+def fit_hyperplane(X: Float64Array, C: float, bit: BoolArray) -> Hyperplane:
+    """Return the hyperplane of a linear support vector machine that predicts a bit.
 
-    A random sample gets the smoothest balanced codes on the graph of its nearest neighbors:
-    eigenvectors of the normalized Laplacian, cut at their medians. A linear support vector machine
-    for each bit learns to give it to any point.
+    Parameters
+    ----------
+    X
+        Points, one per row.
+    C
+        Penalty of points on the wrong side of their margin.
+    bit
+        Which points belong on the positive side.
+
+    Returns
+    -------
+    A hyperplane with all points on one side if all bits are equal.
+    """
+    if bit.all() or not bit.any():
+        return Hyperplane(np.zeros(X.shape[1]), -1.0 if bit[0] else 1.0)
+    # The primal solver does not use random numbers.
+    machine = LinearSVC(C=min(C, _MAX_C), dual=False).fit(X, bit)
+    return Hyperplane(machine.coef_[0], -float(machine.intercept_[0]))
+
+
+class STH(LinearHasher):
+    """Self-taught hashing: learn the codes of a sample first, then how to predict them.
+
+    The codes of a random sample are eigenvectors of the normalized Laplacian of its neighbor
+    graph, thresholded at their medians. A linear support vector machine per bit then learns to
+    predict that bit for any vector.
 
     Parameters
     ----------
     n_bits
-        Length of the codes, at most the number of sampled rows less one; None is 64, or as many as
-        there are.
+        Length of the codes, less than the number of sampled rows. None uses 64, or the maximum
+        if that is smaller.
     n_samples
-        Rows to learn from, or all if there are no more.
+        Number of random rows to learn from; all rows if there are fewer.
     n_neighbors
-        Nearest rows of the sample to which each of its rows is linked, with the weight
-        exp(-d²/σ²), σ being the mean distance to the farthest of them.
+        Number of nearest rows of the sample that each of its rows is linked to. The weight of a
+        link is exp(-d²/σ²), where σ is the mean distance to the farthest neighbor.
     C
-        What a machine pays for bits it gets wrong against a wide margin, with rows at a root mean
-        squared length of 1.
+        Penalty of the support vector machines for rows on the wrong side of their margin. Rows
+        are scaled to a root mean squared length of 1 before.
     random_state
-        Seed or generator.
+        Seed or generator of the sample.
+
+    Attributes
+    ----------
+    directions_
+        Normals of the hyperplanes, one per bit.
+    thresholds_
+        Offset of each hyperplane along its normal.
 
     Notes
     -----
-    The later an eigenvector, the faster it turns, and the less a plane can follow it. Of the bits
-    of MNIST's sample the machines give back nine in ten with codes of 16 bits, four in five with
-    64 (``make paper``); neither a larger C nor a wider graph changes that much. Short codes suit
-    this method best.
+    Each eigenvector oscillates faster than the one before, so that a hyperplane predicts it less
+    well. On MNIST the machines reproduce nine of ten bits of the sample with codes of 16 bits,
+    and four of five with 64 bits; a larger C or a wider graph changes little. The method works
+    best with short codes.
 
     References
     ----------
@@ -97,6 +143,7 @@ class STH(LinearHasher):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
+    >>> from bitfold.hashers import STH
     >>> X = load_digits().data
     >>> STH(n_bits=32, n_samples=500, random_state=0).fit(X).encode(X)
     Codes(1797 x 32 bits)
@@ -118,38 +165,34 @@ class STH(LinearHasher):
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
-        n_samples = _validation.check_integer(self.n_samples, "n_samples", rows.owner, low=2)
-        n_neighbors = _validation.check_integer(self.n_neighbors, "n_neighbors", rows.owner, low=1)
-        C = _validation.check_positive(self.C, "C", rows.owner)
-        n_bits = self._length(min(n_samples, len(rows)) - 1)
-        sample = rows.sample(n_samples, _validation.make_generator(self.random_state)).astype(
-            np.float64
-        )
+        owner = rows.owner
+        n_samples = _validation.check_integer(self.n_samples, "n_samples", owner, low=2)
+        n_neighbors = _validation.check_integer(self.n_neighbors, "n_neighbors", owner, low=1)
+        C = _validation.check_positive(self.C, "C", owner)
+        rng = _validation.make_generator(self.random_state)
+        n_bits = self._check_n_bits(min(n_samples, len(rows)) - 1)
+        sample = rows.sample(n_samples, rng).astype(np.float64)
         length = float(np.sqrt(np.square(sample).sum(axis=1).mean()))
         if length == 0:
-            _validation.raise_invalid("X", rows.owner, "at least 2 rows that differ", "equal ones")
+            raise DataError(f"All rows of X are equal; {owner} needs at least 2 different ones.")
         weights = gaussian_graph(sample, n_neighbors)
         progress("graph", 1, 1)
         bits = median_bits(laplacian_eigenvectors(weights, n_bits))
         progress("eigenvectors", 1, 1)
-        return self._fitted_hyperplanes(*_machines(sample / length, bits, C, length, progress))
+        directions, thresholds = np.empty((n_bits, rows.n_features)), np.empty(n_bits)
+        planes = map_blocks(partial(fit_hyperplane, sample / length, C), bits.T)
+        for bit, plane in enumerate(planes):
+            directions[bit], thresholds[bit] = plane.direction / length, plane.threshold
+            progress("classifiers", bit + 1, n_bits)
+        return self._fitted_hyperplanes(directions, thresholds)
 
-    def _length(self, most: int) -> int:
-        n_bits = min(DEFAULT_BITS, most) if self.n_bits is None else self.n_bits
-        why = f"sampled rows - 1 = {most}"
+    def _check_n_bits(self, limit: int) -> int:
+        n_bits = min(DEFAULT_BITS, limit) if self.n_bits is None else self.n_bits
         return _validation.check_integer(
-            n_bits, "n_bits", type(self).__name__, low=1, high=most, why=why
+            n_bits,
+            "n_bits",
+            type(self).__name__,
+            low=1,
+            high=limit,
+            why=f"the number of sampled rows - 1 = {limit}",
         )
-
-
-def _machines(
-    sample: Float64Array, bits: BoolArray, C: float, length: float, progress: ProgressCallback
-) -> tuple[Float64Array, Float64Array]:
-    """Return all bits' planes: directions as rows, for samples ``length`` times as long."""
-    n_bits = bits.shape[1]
-    directions, thresholds = np.empty((n_bits, sample.shape[1])), np.empty(n_bits)
-    for bit, plane in enumerate(planes(sample, bits, C)):
-        directions[bit] = plane[:-1] / length
-        thresholds[bit] = -plane[-1]
-        progress("machines", bit + 1, n_bits)
-    return directions, thresholds

@@ -198,6 +198,8 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
             fitted = fitted | {"feature_names_in_": feature_names}
         vars(self).update(fitted, n_features_in_=rows.n_features, center_=rows.center)
         self._prepare()
+        # The digest is cached now, because encoding must leave the attributes unchanged.
+        _ = self.model_digest
         return self
 
     def embed(self, X: Any) -> Float32Array:
