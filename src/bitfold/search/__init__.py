@@ -9,18 +9,44 @@ from bitfold.search.contract import (
     Reranker,
     check_codes,
 )
-from bitfold.search.index import HammingIndex
-from bitfold.search.rerank import RerankByEmbedding, RerankByVectors
+from bitfold.search.ids import (
+    MAX_ID,
+    IdAssigner,
+    check_ids,
+    check_unique_ids,
+    raise_duplicate_ids,
+    raise_unknown_ids,
+)
+from bitfold.search.index import Buckets, HammingIndex
+from bitfold.search.merge import group_radius_hits, merge_hits, merge_radius_hits
+from bitfold.search.rerank import (
+    RerankByEmbedding,
+    RerankByVectors,
+    count_candidates,
+    rerank_hits,
+)
 
 __all__ = [
     "MAX_BITS",
+    "MAX_ID",
     "Batch",
+    "Buckets",
     "CodeIndex",
     "HammingIndex",
     "Hits",
+    "IdAssigner",
     "RadiusHits",
     "RerankByEmbedding",
     "RerankByVectors",
     "Reranker",
     "check_codes",
+    "check_ids",
+    "check_unique_ids",
+    "count_candidates",
+    "group_radius_hits",
+    "merge_hits",
+    "merge_radius_hits",
+    "raise_duplicate_ids",
+    "raise_unknown_ids",
+    "rerank_hits",
 ]

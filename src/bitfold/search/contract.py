@@ -121,8 +121,7 @@ class Reranker(Protocol):
 
         Returns
         -------
-        Float32Array
-            Distances of the same shape as ``ids``; smaller is nearer.
+        Distances of the same shape as ``ids``; smaller is nearer.
         """
 
 
@@ -192,8 +191,7 @@ class CodeIndex(ABC):
 
         Returns
         -------
-        Hits
-            Ids and distances of shape ``(n_queries, min(k, len(self)))``.
+        Ids and distances of shape ``(n_queries, min(k, len(self)))``.
 
         Raises
         ------
@@ -214,8 +212,7 @@ class CodeIndex(ABC):
 
         Returns
         -------
-        RadiusHits
-            The items of each query, sorted by distance, ties by id.
+        The items of each query, sorted by distance, ties by id.
 
         Raises
         ------
@@ -234,8 +231,7 @@ class CodeIndex(ABC):
 
         Returns
         -------
-        Codes
-            One code per id.
+        One code per id.
 
         Raises
         ------
@@ -251,8 +247,7 @@ class CodeIndex(ABC):
 
         Yields
         ------
-        Batch
-            Each id appears in exactly one batch; the order is not specified.
+        Each id appears in exactly one batch; the order is not specified.
         """
 
     @abstractmethod

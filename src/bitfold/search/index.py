@@ -1,19 +1,16 @@
-"""The Hamming index: exact ranking and radius lookup over codes with ids."""
+"""HammingIndex: exact ranking and radius lookup over codes with ids."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import Any, Self
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
-from bitfold._threads import map_blocks
-from bitfold._types import Ids, Words
+from bitfold._types import Ids, Int64Array, PathLike, Words
 from bitfold.codes import Codes, combine_digests, count_bytes
-from bitfold.search import ranking
 from bitfold.search.contract import (
     MAX_BITS,
     Batch,
@@ -24,28 +21,54 @@ from bitfold.search.contract import (
     check_codes,
 )
 from bitfold.search.disk.index_folder import Folder
-from bitfold.search.ids import Numbering, integers, raise_ids, raise_taken
-from bitfold.search.lookup import Lookup, Matches
-from bitfold.search.rerank import reorder
-from bitfold.search.segment import Segment
+from bitfold.search.ids import IdAssigner, check_ids, raise_duplicate_ids, raise_unknown_ids
+from bitfold.search.lookup import RadiusLookup
+from bitfold.search.merge import merge_hits, merge_radius_hits
+from bitfold.search.ranking import rank_segment
+from bitfold.search.rerank import count_candidates, rerank_hits
+from bitfold.search.segment import Segment, compact
 
-_LOOKUP_BLOCK = 256
-"""Queries that are looked up together."""
+_CODES_PER_BATCH = 1 << 17
+"""Number of codes per batch: a few megabytes, enough for one request to a database."""
 
-_BATCH_CODES = 1 << 17
-"""Codes of a batch: worth a trip to a database, and a few megabytes."""
 
-_WORTH_A_THREAD = 2e6
-"""Nanoseconds of work below which handing it to other threads takes longer than doing it."""
+class Buckets(NamedTuple):
+    """The distinct codes of an index, with the items that have each code.
+
+    The items of bucket i are ``ids[offsets[i]:offsets[i + 1]]``, ascending.
+
+    Parameters
+    ----------
+    codes
+        The distinct codes, in the order of their smallest ids.
+    offsets
+        Where the items of each bucket begin; one entry more than there are buckets.
+    ids
+        Ids of all items, bucket by bucket.
+    """
+
+    codes: Codes
+    offsets: Int64Array
+    ids: Ids
+
+    @property
+    def sizes(self) -> Int64Array:
+        """Number of items per bucket."""
+        return np.diff(self.offsets)
 
 
 class HammingIndex(CodeIndex):
-    """Search by Hamming distance: exact, on all cores, each distinct code looked at once.
+    """Search by Hamming distance: exact, on all cores, each distinct code scanned once.
 
     Parameters
     ----------
     n_bits
         Length of the codes, 1 to 1024.
+
+    Raises
+    ------
+    ParameterError
+        If ``n_bits`` is not an integer from 1 to 1024.
 
     Examples
     --------
@@ -63,58 +86,69 @@ class HammingIndex(CodeIndex):
             n_bits, "n_bits", "HammingIndex", low=1, high=MAX_BITS
         )
         self._segments: list[Segment] = []
-        self._lookups: dict[int, Lookup] = {}
+        self._lookups: dict[Segment, RadiusLookup] = {}
         self._next_id = 0
         self._model_digest: str | None = None
         self._folder: Folder | None = None
 
     def add(self, codes: Codes, ids: ArrayLike | None = None) -> None:
-        """Add codes.
+        """Add codes; after an error none of them is added.
 
         Parameters
         ----------
         codes
             Codes of ``n_bits``.
         ids
-            A different integer for each code; None continues after the largest id so far,
-            beginning with 0.
+            One unique integer per code; None continues after the largest id so far, starting
+            with 0. Ids of removed codes are not assigned again.
+
+        Raises
+        ------
+        ParameterError
+            If the codes have another length, or ``ids`` are not one integer per code.
+        ModelMismatchError
+            If the codes were made by another model than those in the index.
+        DataError
+            If an id appears twice or is already present.
         """
         self._check_codes(codes)
-        numbering = Numbering("HammingIndex", self._next_id)
-        numbers = numbering.assign(ids, len(codes))
+        assigner = IdAssigner("HammingIndex", self._next_id)
+        assigned = assigner.assign(ids, len(codes))
         if not len(codes):
             return
         if ids is not None:
-            self._check_new(numbers)
-        fresh = Segment.build(codes.words(), numbers)
+            self._check_new(assigned)
+        segment = Segment.build(codes.words(), assigned)
         digest = combine_digests([self._model_digest, codes.model_digest])
-        self._replace(_settle([*self._segments, fresh]), numbering.next_id, digest)
+        self._replace([*self._segments, segment], assigner.next_id, digest)
 
     def remove(self, ids: ArrayLike) -> None:
-        """Remove codes by id; an unknown id is an error, and then nothing is removed.
+        """Remove codes by id; after an error none of them is removed.
 
         Parameters
         ----------
         ids
             Ids of codes in the index.
+
+        Raises
+        ------
+        ParameterError
+            If ``ids`` are not integers.
+        DataError
+            If an id is not in the index.
         """
-        numbers = np.unique(integers(ids, "HammingIndex"))
-        found = [segment.find(numbers) for segment in self._segments]
-        known = np.zeros(len(numbers), bool)
+        unique = np.unique(check_ids(ids, "HammingIndex"))
+        found = [segment.find(unique) for segment in self._segments]
+        known = np.zeros(len(unique), bool)
         for items in found:
             known |= items >= 0
         if not known.all():
-            raise_ids("HammingIndex", "in the index", numbers[~known])
-        self._replace(
-            _settle(
-                [
-                    segment.without(items[items >= 0]) if (items >= 0).any() else segment
-                    for segment, items in zip(self._segments, found, strict=True)
-                ]
-            ),
-            self._next_id,
-            self._model_digest,
-        )
+            raise_unknown_ids(unique[~known], "HammingIndex")
+        segments = [
+            segment.without(items[items >= 0]) if (items >= 0).any() else segment
+            for segment, items in zip(self._segments, found, strict=True)
+        ]
+        self._replace(segments, self._next_id, self._model_digest)
 
     def search(self, codes: Codes, k: int = 10, *, rerank: Reranker | None = None) -> Hits:
         """Find the k nearest codes of each query, ties by id.
@@ -126,17 +160,26 @@ class HammingIndex(CodeIndex):
         k
             Number of codes per query, at least 1. All are returned if there are fewer.
         rerank
-            :class:`RerankByVectors` or :class:`RerankByEmbedding`, which reorder the candidates.
+            :class:`RerankByVectors` or :class:`RerankByEmbedding`, which order the nearest codes
+            by a finer distance.
+
+        Returns
+        -------
+        Ids and distances of shape ``(n_queries, min(k, len(self)))``.
+
+        Raises
+        ------
+        ParameterError
+            If the codes have another length, or ``k`` is not an integer of at least 1.
+        ModelMismatchError
+            If the query codes were made by another model than those in the index.
         """
         self._check_codes(codes)
-        k = min(_validation.check_integer(k, "k", "search", low=1), len(self))
+        _validation.check_integer(k, "k", "search", low=1)
         if rerank is None:
             return self._nearest(codes.words(), k)
-        wanted = _validation.check_integer(
-            rerank.n_candidates, "n_candidates", type(rerank).__name__, low=1
-        )
-        found = self._nearest(codes.words(), min(max(wanted, k), len(self)))
-        return reorder(found.ids, rerank.measure(found.ids, self.codes), k)
+        candidates = self._nearest(codes.words(), count_candidates(rerank, k))
+        return rerank_hits(candidates, rerank, k, self.codes)
 
     def within(self, codes: Codes, radius: int = 2) -> RadiusHits:
         """Find all codes within a Hamming radius of each query: the paper's hash lookup.
@@ -146,42 +189,65 @@ class HammingIndex(CodeIndex):
         codes
             Query codes.
         radius
-            The largest distance that still counts.
+            The largest distance that is included.
+
+        Returns
+        -------
+        The items of each query, sorted by distance, ties by id.
+
+        Raises
+        ------
+        ParameterError
+            If the codes have another length, or ``radius`` is not an integer of at least 0.
+        ModelMismatchError
+            If the query codes were made by another model than those in the index.
         """
         self._check_codes(codes)
-        _validation.check_integer(radius, "radius", "within", low=0)
-        radius = min(radius, self.n_bits)
+        radius = min(_validation.check_integer(radius, "radius", "within", low=0), self.n_bits)
         words = codes.words()
-        parts = [self._within(segment, words, radius) for segment in self._segments]
-        if len(parts) == 1:
-            return parts[0]
-        return _join(parts, len(codes))
+        parts = [self._lookup(segment).within(words, radius) for segment in self._segments]
+        return merge_radius_hits(parts, len(codes))
 
     def codes(self, ids: ArrayLike) -> Codes:
-        """Return the codes of some ids, in their order.
+        """Return the codes of some ids, in the order of the ids.
 
         Parameters
         ----------
         ids
-            Ids of codes in the index.
+            Ids of codes in the index; they may repeat.
+
+        Returns
+        -------
+        One code per id.
+
+        Raises
+        ------
+        ParameterError
+            If ``ids`` are not integers.
+        DataError
+            If an id is not in the index.
         """
-        numbers = integers(ids, "HammingIndex")
-        words = np.empty((len(numbers), -(-self.n_bits // 64)), np.uint64)
-        missing = np.ones(len(numbers), bool)
+        checked = check_ids(ids, "HammingIndex")
+        words = np.empty((len(checked), -(-self.n_bits // 64)), np.uint64)
+        missing = np.ones(len(checked), bool)
         for segment in self._segments:
-            items = segment.find(numbers)
+            items = segment.find(checked)
             here = items >= 0
             words[here] = segment.item_words(items[here])
             missing &= ~here
         if missing.any():
-            raise_ids("HammingIndex", "in the index", numbers[missing])
-        return self._as_codes(words)
+            raise_unknown_ids(checked[missing], "HammingIndex")
+        return self._to_codes(words)
 
     def batches(self) -> Iterator[Batch]:
-        """Yield all codes with their ids, some at a time; each id comes once, in no given order.
+        """Iterate over all codes with their ids, in batches of bounded size.
 
-        They are those that are there when the first is asked for, whatever is added or removed
-        meanwhile.
+        The codes are those that are present when the iteration starts; changes made meanwhile do
+        not affect it.
+
+        Yields
+        ------
+        Each id appears in exactly one batch; the order is not specified.
 
         Examples
         --------
@@ -191,39 +257,79 @@ class HammingIndex(CodeIndex):
         >>> [(batch.ids.tolist(), batch.codes) for batch in index.batches()]
         [([0, 2], Codes(2 x 3 bits))]
         """
-        for segment in self._segments:  # the list is replaced, never changed
-            for first in range(0, segment.n_items, _BATCH_CODES):
-                items = np.arange(first, min(first + _BATCH_CODES, segment.n_items))
+        for segment in self._segments:  # the list is replaced, never modified
+            for first in range(0, segment.n_items, _CODES_PER_BATCH):
+                items = np.arange(first, min(first + _CODES_PER_BATCH, segment.n_items))
                 if segment.n_deleted:
                     items = items[~segment.deleted[items]]
                 if len(items):
-                    codes = self._as_codes(np.ascontiguousarray(segment.item_words(items)))
-                    yield Batch(segment.ids_of(items), codes)
+                    words = np.ascontiguousarray(segment.item_words(items))
+                    yield Batch(segment.ids_of(items), self._to_codes(words))
 
-    def save(self, path: Any) -> None:
-        """Write the index to a folder of its own, durably; :meth:`open` reads it back.
+    def buckets(self) -> Buckets:
+        """Return the distinct codes with the ids of the items that have each.
+
+        Returns
+        -------
+        Buckets in the order of their smallest ids.
+
+        Examples
+        --------
+        >>> index = HammingIndex(n_bits=3)
+        >>> index.add(Codes.from_bits([[0, 0, 1], [1, 1, 1], [0, 0, 1]]))
+        >>> buckets = index.buckets()
+        >>> buckets.codes.unpack().tolist(), buckets.sizes.tolist(), buckets.ids.tolist()
+        ([[0, 0, 1], [1, 1, 1]], [2, 1], [0, 2, 1])
+        """
+        empty = Segment.build(np.empty((0, -(-self.n_bits // 64)), np.uint64), np.empty(0, np.int64))
+        segment = Segment.merge([empty, *self._segments])
+        codes = self._to_codes(np.ascontiguousarray(segment.words.T))
+        if not len(segment.starts):
+            return Buckets(codes, np.arange(len(codes) + 1), segment.ids)
+        return Buckets(codes, segment.starts.astype(np.int64), segment.ids_of(segment.members))
+
+    def save(self, path: PathLike) -> None:
+        """Write the index to a folder; :meth:`open` reads it.
 
         Parameters
         ----------
         path
-            A new folder, or one that holds an index, which is then replaced.
+            A new folder, or one that contains an index, which is replaced.
+
+        Raises
+        ------
+        LockedError
+            If another process has opened the folder for writing.
+        OSError
+            If the folder cannot be written; an index in it is unchanged.
         """
         if self._folder is not None and self._folder.writes_to(path):
-            return  # every change is there already
+            return  # every change is already on disk
         with Folder.create(path, self.n_bits) as folder:
             folder.commit(self._segments, self._next_id, self._model_digest)
 
     @classmethod
-    def open(cls, path: Any, mode: str = "r") -> Self:
-        """Open an index on disk: memory-mapped, at once.
+    def open(cls, path: PathLike, mode: str = "r") -> Self:
+        """Open an index on disk; its arrays are memory-mapped.
 
         Parameters
         ----------
         path
-            A folder written by :meth:`save`; with mode "a" it may also be opened again and again.
+            A folder written by :meth:`save`.
         mode
-            "r" to search; "a" to add and remove as well, durably: what :meth:`add` returned from
-            is there after a crash. One writer at a time; readers are not disturbed.
+            "r" to search; "a" to add and remove as well. With "a", every change is durable when
+            the method returns. There is one writer at a time; readers are not affected.
+
+        Returns
+        -------
+        The index.
+
+        Raises
+        ------
+        FormatError
+            If the folder contains no index, or a damaged one.
+        LockedError
+            If another process has opened the folder for writing.
         """
         _validation.check_choice(mode, "mode", "HammingIndex.open", ("r", "a"))
         folder = Folder.open(path, mode)
@@ -233,7 +339,7 @@ class HammingIndex(CodeIndex):
         return index
 
     def close(self) -> None:
-        """Give up the folder, so that another writer may open it."""
+        """Release the folder, so that another writer can open it; closing twice is allowed."""
         if self._folder is not None:
             self._folder.close()
 
@@ -243,100 +349,54 @@ class HammingIndex(CodeIndex):
         return self._model_digest
 
     def __len__(self) -> int:
+        """Return the number of codes."""
         return sum(map(len, self._segments))
 
     @property
     def n_distinct(self) -> int:
-        """How many codes are stored and scanned: equal ones once, in each segment."""
+        """Number of codes that a scan reads: equal codes are stored once per segment."""
         return sum(segment.n_distinct for segment in self._segments)
 
     def __repr__(self) -> str:
         return f"HammingIndex({len(self)} x {self.n_bits} bits)"
 
     def _nearest(self, words: Words, k: int) -> Hits:
-        empty = (len(words), 0)
-        parts = [ranking.Nearest(np.empty(empty, np.int32), np.empty(empty, np.int64))]
-        for segment in self._segments:
-            if len(segment):
-                found = ranking.nearest(segment, words, min(k, len(segment)))
-                parts.append(ranking.Nearest(found.distances, segment.ids_of(found.items)))
-        best = ranking.merge(parts, k)
-        return Hits(best.items, best.distances)
+        """Return the k nearest codes of each query, or all if there are fewer."""
+        parts = [
+            rank_segment(segment, words, min(k, len(segment)))
+            for segment in self._segments
+            if len(segment)
+        ]
+        shape = (len(words), 0)
+        return merge_hits(parts or [Hits(np.empty(shape, np.int64), np.empty(shape, np.int32))], k)
 
-    def _within(self, segment: Segment, words: Words, radius: int) -> RadiusHits:
-        lookup = self._lookups.setdefault(id(segment), Lookup(segment, self.n_bits))
-        plan = lookup.plan(len(words), radius)
-        if plan is not None:
-            lookup.prepare(plan)
-        find: Callable[[Words], Matches] = partial(lookup.within, radius=radius, plan=plan)
-        if lookup.cost(len(words), plan) < _WORTH_A_THREAD:
-            return _flatten([find(words)], segment)
-        blocks = [words[i : i + _LOOKUP_BLOCK] for i in range(0, len(words), _LOOKUP_BLOCK)]
-        return _flatten(list(map_blocks(find, blocks)), segment)
+    def _lookup(self, segment: Segment) -> RadiusLookup:
+        if segment not in self._lookups:
+            self._lookups[segment] = RadiusLookup(segment, self.n_bits)
+        return self._lookups[segment]
 
     def _replace(self, segments: list[Segment], next_id: int, digest: str | None) -> None:
-        """Make these the segments, on disk first: an error there leaves everything as it was."""
+        """Replace the segments, on disk first: after an error there, nothing has changed."""
+        segments = compact(segments)
         if self._folder is not None:
             self._folder.commit(segments, next_id, digest)
             segments = self._folder.segments
         self._segments, self._next_id, self._model_digest = segments, next_id, digest
         self._lookups = {
-            key: lookup
-            for key, lookup in self._lookups.items()
-            if any(lookup.segment is segment for segment in segments)
+            segment: lookup for segment, lookup in self._lookups.items() if segment in segments
         }
 
     def _check_codes(self, codes: Any) -> None:
+        """Raise unless these are codes of the right length, and not of another model."""
         check_codes(codes, self.n_bits, "HammingIndex")
         combine_digests([self._model_digest, codes.model_digest])
 
     def _check_new(self, ids: Ids) -> None:
-        """Raise if there are codes of these ids already."""
-        taken = [ids[segment.find(ids) >= 0] for segment in self._segments]
-        repeated = np.concatenate([ids[:0], *taken])
-        if len(repeated):
-            raise_taken("HammingIndex", np.sort(repeated))
+        """Raise if the index already has codes with these ids."""
+        known = np.concatenate([ids[segment.find(ids) >= 0] for segment in self._segments] or [[]])
+        if len(known):
+            raise_duplicate_ids(np.sort(known), "HammingIndex")
 
-    def _as_codes(self, words: Words) -> Codes:
+    def _to_codes(self, words: Words) -> Codes:
         packed = words.view(np.uint8)[:, : count_bytes(self.n_bits)]
         return Codes(packed, self.n_bits, self._model_digest)
-
-
-def _settle(segments: list[Segment]) -> list[Segment]:
-    """Merge what has become small beside its neighbor, or mostly removed.
-
-    Every code is then merged a logarithmic number of times in all, and the segments are few.
-    """
-    kept: list[Segment] = []
-    for segment in segments:
-        if 2 * len(segment) < segment.n_items:
-            segment = Segment.merge([segment])
-        if segment.n_items:
-            kept.append(segment)
-    while len(kept) > 1 and 2 * len(kept[-1]) >= len(kept[-2]):
-        last = kept.pop()
-        kept[-1] = Segment.merge([kept[-1], last])
-    return kept
-
-
-def _flatten(matches: list[Matches], segment: Segment) -> RadiusHits:
-    """Put the answers of blocks of queries one after the other."""
-    keys = np.concatenate([match.keys for match in matches])
-    items = (keys & np.uint64(0xFFFFFFFFFFFF)).astype(np.int64)
-    before = np.cumsum([0, *(len(match.keys) for match in matches)])
-    ends = [match.offsets + shift for match, shift in zip(matches, before, strict=False)]
-    offsets = np.concatenate([np.zeros(1, np.int64), *ends])
-    return RadiusHits(offsets, segment.ids_of(items), (keys >> np.uint64(48)).astype(np.int32))
-
-
-def _join(parts: list[RadiusHits], n_queries: int) -> RadiusHits:
-    """Merge the answers of several segments, query by query."""
-    query = np.concatenate(
-        [np.repeat(np.arange(n_queries), np.diff(part.offsets)) for part in parts]
-        or [np.empty(0, np.int64)]
-    )
-    ids = np.concatenate([part.ids for part in parts] or [np.empty(0, np.int64)])
-    distances = np.concatenate([part.distances for part in parts] or [np.empty(0, np.int32)])
-    order = np.lexsort((ids, distances, query))
-    counts = np.bincount(query, minlength=n_queries)
-    return RadiusHits(np.concatenate([[0], np.cumsum(counts)]), ids[order], distances[order])

@@ -1,73 +1,94 @@
-"""Radius lookup in a segment: by scan or by buckets, whichever the cost model says is less."""
+"""Radius lookup in a segment: by scan or by hash tables, whichever is expected to be faster."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import comb
 from typing import NamedTuple
 
 import numpy as np
 
 from bitfold._kernels import buckets, ranking
+from bitfold._kernels.keys import unpack_keys
+from bitfold._threads import map_blocks
 from bitfold._types import Int64Array, UInt32Array, UInt64Array, Words
 from bitfold.codes import count_bytes
+from bitfold.search.contract import RadiusHits
 from bitfold.search.segment import Segment
 
-# Nanoseconds on one core, measured on 1,000,000 random codes; only their ratios matter.
-_SCAN_WORD = 0.3
-_PROBE = 40.0
-_CANDIDATE = 12.0
-_BUILD_CODE = 15.0
-_BUILD_KEY = 1.0
+# Nanoseconds on one core, measured on 1,000,000 random codes; only the ratios matter.
+_NS_PER_SCANNED_WORD = 0.3
+_NS_PER_PROBE = 40.0
+_NS_PER_CANDIDATE = 12.0
+_NS_PER_BUILT_CODE = 15.0
+_NS_PER_BUILT_SLOT = 1.0
 
-_WIDEST = 24
-"""Bits of a part: its table has two to the power of them places."""
+_MIN_NS_FOR_THREADS = 2e6
+"""Work below this is faster on one thread."""
+
+_QUERIES_PER_BLOCK = 256
+"""Number of queries that a thread looks up together."""
+
+_MAX_PART_BITS = 24
+"""Maximum number of bits per part; the table of a part has 2**bits slots."""
 
 
-class Matches(NamedTuple):
-    """Sorted keys (distance << 48 | item) of all queries, and where each query's end."""
+class _Matches(NamedTuple):
+    """Sorted keys of all queries, and the position where each query's keys end."""
 
     keys: UInt64Array
-    offsets: Int64Array
+    ends: Int64Array
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How codes are cut into parts for buckets, and how far each part is probed."""
+    """How codes are divided into parts, and the radius within which each part is probed.
+
+    Parameters
+    ----------
+    firsts
+        First bit of each part.
+    widths
+        Number of bits of each part.
+    radii
+        Radius of each part.
+    """
 
     firsts: tuple[int, ...]
     widths: tuple[int, ...]
     radii: tuple[int, ...]
 
     def cost(self, n_codes: int) -> float:
-        """Expected nanoseconds of one query."""
-        each = (
-            self._keys(p) * (_PROBE + _CANDIDATE * n_codes / 2 ** self.widths[p])
+        """Return the expected nanoseconds per query."""
+        costs = (
+            self._n_probes(p) * (_NS_PER_PROBE + _NS_PER_CANDIDATE * n_codes / 2 ** self.widths[p])
             for p in range(len(self.widths))
         )
-        return float(sum(each))
+        return float(sum(costs))
 
     def build_cost(self, n_codes: int) -> float:
-        """Nanoseconds to make the tables."""
-        return float(sum(_BUILD_CODE * n_codes + _BUILD_KEY * 2**w for w in self.widths))
+        """Return the expected nanoseconds to build the tables."""
+        return float(
+            sum(_NS_PER_BUILT_CODE * n_codes + _NS_PER_BUILT_SLOT * 2**w for w in self.widths)
+        )
 
-    def _keys(self, part: int) -> int:
+    def _n_probes(self, part: int) -> int:
         return sum(comb(self.widths[part], ones) for ones in range(self.radii[part] + 1))
 
 
 @lru_cache(maxsize=256)
 def best_plan(n_bits: int, n_codes: int, radius: int) -> Plan:
-    """Return the cheapest way to cut codes of ``n_bits`` stored bits.
+    """Return the cheapest way to divide codes of ``n_bits`` stored bits.
 
-    With s parts and r = a s + b, the first b + 1 parts are probed to a, the others to a - 1: if
-    a code were farther in every part, it would be farther than r in all. A part probed to less
-    than 0 is not probed, so no table is made for it.
+    With s parts and r = a s + b, the first b + 1 parts are probed within a, the others within
+    a - 1: a code that is farther than that in every part is farther than r in total. Parts with
+    a negative radius are not probed and need no table.
     """
     plans = []
-    fewest = -(-n_bits // _WIDEST)
-    for n_parts in range(fewest, min(n_bits, fewest + radius + 8) + 1):
+    min_parts = -(-n_bits // _MAX_PART_BITS)
+    for n_parts in range(min_parts, min(n_bits, min_parts + radius + 8) + 1):
         edges = [n_bits * p // n_parts for p in range(n_parts + 1)]
         a, b = divmod(radius, n_parts)
         radii = [a if p <= b else a - 1 for p in range(n_parts)]
@@ -77,68 +98,97 @@ def best_plan(n_bits: int, n_codes: int, radius: int) -> Plan:
     return min(plans, key=lambda plan: plan.cost(n_codes))
 
 
-class Lookup:
-    """Radius lookup in one segment; keeps the tables it has made."""
+class RadiusLookup:
+    """Radius lookup in one segment; keeps the tables it has built.
+
+    Parameters
+    ----------
+    segment
+        The segment.
+    n_bits
+        Length of the codes.
+    """
 
     def __init__(self, segment: Segment, n_bits: int) -> None:
-        self.segment = segment
+        self._segment = segment
         # Padding inside the last byte is zero in every code, and so never differs.
-        self._stored_bits = 8 * count_bytes(n_bits)
+        self._n_stored_bits = 8 * count_bytes(n_bits)
         self._tables: dict[Plan, tuple[UInt32Array, UInt32Array]] = {}
 
-    def cost(self, n_queries: int, plan: Plan | None) -> float:
-        """Expected nanoseconds of so many queries, by buckets or by scan."""
-        n_words, n_codes = self.segment.words.shape
-        return n_queries * (plan.cost(n_codes) if plan else _SCAN_WORD * n_words * n_codes)
+    def within(self, queries: Words, radius: int) -> RadiusHits:
+        """Return the live items within a radius of each query."""
+        plan = self.choose_plan(len(queries), radius)
+        if plan is not None:
+            self._build_tables(plan)
+        find: Callable[[Words], _Matches] = partial(self._find, radius=radius, plan=plan)
+        if self._cost(len(queries), plan) < _MIN_NS_FOR_THREADS:
+            return self._flatten([find(queries)])
+        step = _QUERIES_PER_BLOCK
+        blocks = [queries[i : i + step] for i in range(0, len(queries), step)]
+        return self._flatten(list(map_blocks(find, blocks)))
 
-    def plan(self, n_queries: int, radius: int) -> Plan | None:
-        """Return the plan for buckets if they are worth it for so many queries."""
-        n_codes = self.segment.n_distinct
-        plan = best_plan(self._stored_bits, n_codes, radius)
+    def choose_plan(self, n_queries: int, radius: int) -> Plan | None:
+        """Return the plan for tables, or None if a scan is expected to be faster."""
+        n_codes = self._segment.n_distinct
+        plan = best_plan(self._n_stored_bits, n_codes, radius)
         build = 0.0 if plan in self._tables else plan.build_cost(n_codes)
-        return plan if build + self.cost(n_queries, plan) < self.cost(n_queries, None) else None
+        return plan if build + self._cost(n_queries, plan) < self._cost(n_queries, None) else None
 
-    def prepare(self, plan: Plan) -> None:
-        """Make the tables a plan needs."""
+    def _cost(self, n_queries: int, plan: Plan | None) -> float:
+        """Return the expected nanoseconds of a lookup by tables, or by a scan without a plan."""
+        n_words, n_codes = self._segment.words.shape
+        per_query = plan.cost(n_codes) if plan else _NS_PER_SCANNED_WORD * n_words * n_codes
+        return n_queries * per_query
+
+    def _build_tables(self, plan: Plan) -> None:
         if plan in self._tables:
             return
-        words = self.segment.words
+        words = self._segment.words
         lengths = [(1 << width) + 1 for width in plan.widths]
-        heads = np.empty(sum(lengths), np.uint32)
+        starts = np.empty(sum(lengths), np.uint32)
         order = np.empty((len(plan.widths), words.shape[1]), np.uint32)
-        begin = 0
+        first = 0
         for part, length in enumerate(lengths):
-            starts = heads[begin : begin + length]
-            buckets.fill(words, plan.firsts[part], plan.widths[part], starts, order[part])
-            begin += length
-        self._tables[plan] = (heads, order)
+            part_starts = starts[first : first + length]
+            buckets.sort_by_part(
+                words, plan.firsts[part], plan.widths[part], part_starts, order[part]
+            )
+            first += length
+        self._tables[plan] = (starts, order)
 
-    def within(self, queries: Words, radius: int, plan: Plan | None) -> Matches:
-        """List the items within a radius of each query."""
-        segment = self.segment
+    def _find(self, queries: Words, radius: int, plan: Plan | None) -> _Matches:
+        segment = self._segment
         postings = (segment.starts, segment.members, segment.deleted)
         if plan is None:
-            return _with_room(
-                lambda keys, offsets: ranking.within(
-                    queries, segment.words, radius, *postings, keys, offsets
+            return _with_capacity(
+                lambda keys, ends: ranking.scan_within(
+                    queries, segment.words, radius, *postings, keys, ends
                 ),
                 len(queries),
             )
-        cut = [np.array(side, np.int64) for side in (plan.firsts, plan.widths, plan.radii)]
-        return _with_room(
-            lambda keys, offsets: buckets.within(
-                queries, segment.words, *self._tables[plan], *cut, radius, *postings, keys, offsets
+        parts = [np.array(column, np.int64) for column in (plan.firsts, plan.widths, plan.radii)]
+        return _with_capacity(
+            lambda keys, ends: buckets.probe_within(
+                queries, segment.words, *self._tables[plan], *parts, radius, *postings, keys, ends
             ),
             len(queries),
         )
 
+    def _flatten(self, blocks: list[_Matches]) -> RadiusHits:
+        """Concatenate the matches of blocks of queries."""
+        distances, items = unpack_keys(np.concatenate([block.keys for block in blocks]))
+        shifts = np.cumsum([0, *(len(block.keys) for block in blocks)])
+        ends = [block.ends + shift for block, shift in zip(blocks, shifts, strict=False)]
+        offsets = np.concatenate([np.zeros(1, np.int64), *ends])
+        return RadiusHits(offsets, self._segment.ids_of(items), distances)
 
-def _with_room(run: Callable[[UInt64Array, Int64Array], int], n_queries: int) -> Matches:
-    """Run a kernel that lists keys, again if there were more than expected."""
-    offsets = np.empty(n_queries, np.int64)
+
+def _with_capacity(run: Callable[[UInt64Array, Int64Array], int], n_queries: int) -> _Matches:
+    """Run a kernel that lists keys; run it again with more space if there were too many."""
+    ends = np.empty(n_queries, np.int64)
     keys = np.empty(64 * n_queries + 1024, np.uint64)
-    count = run(keys, offsets)
-    if count > len(keys):
-        keys = np.empty(count, np.uint64)
-        count = run(keys, offsets)
-    return Matches(keys[:count], offsets)
+    n_keys = run(keys, ends)
+    if n_keys > len(keys):
+        keys = np.empty(n_keys, np.uint64)
+        n_keys = run(keys, ends)
+    return _Matches(keys[:n_keys], ends)

@@ -1,4 +1,4 @@
-"""Exact ranking of a segment: the k nearest items of each query, ties by item."""
+"""Exact ranking of a segment: the k nearest items of each query, ties by id."""
 
 from __future__ import annotations
 
@@ -9,87 +9,80 @@ import numpy as np
 from bitfold._kernels import ranking
 from bitfold._threads import map_blocks, n_threads
 from bitfold._types import Int32Array, Int64Array, Words
+from bitfold.search.contract import Hits
+from bitfold.search.merge import sort_rows
 from bitfold.search.segment import Segment
 
-_INSERT_AT_MOST = 256
-"""The largest k for which insertion into a sorted list is cheaper than sorting a radius."""
+_MAX_K_BY_INSERTION = 256
+"""Largest k for which insertion into a sorted list is faster than sorting a radius."""
 
-_SPLIT_FROM = 1 << 18
-"""Words from which on the codes of a segment are shared out over the cores for one query."""
+_MIN_WORDS_FOR_THREADS = 1 << 18
+"""Number of words to scan from which the work is split over threads."""
 
 
-class Nearest(NamedTuple):
-    """Distances and items, (q, k), sorted by both."""
+class _NearestItems(NamedTuple):
+    """Item numbers of a segment and their distances, one row per query."""
 
-    distances: Int32Array
     items: Int64Array
+    distances: Int32Array
 
 
-def nearest(segment: Segment, queries: Words, k: int) -> Nearest:
-    """Rank the live items of a segment; k is at most their number."""
-    if k > _INSERT_AT_MOST:
-        return _by_queries(segment, queries, k)
-    if len(queries) < 2 * n_threads() and segment.words.size >= _SPLIT_FROM:
-        return _by_codes(segment, queries, k)
-    return _by_queries(segment, queries, k)
+def rank_segment(segment: Segment, queries: Words, k: int) -> Hits:
+    """Return the k nearest live items of each query; k is at most their number."""
+    few_queries = len(queries) < 2 * n_threads()
+    if few_queries and k <= _MAX_K_BY_INSERTION and segment.words.size >= _MIN_WORDS_FOR_THREADS:
+        found = _split_codes(segment, queries, k)
+    else:
+        found = _split_queries(segment, queries, k)
+    return Hits(segment.ids_of(found.items), found.distances)
 
 
-def _by_queries(segment: Segment, queries: Words, k: int) -> Nearest:
-    """Share the queries out over the cores."""
-    found = _room(len(queries), k)
+def _split_queries(segment: Segment, queries: Words, k: int) -> _NearestItems:
+    """Rank with the queries split over the threads."""
+    shape = (len(queries), k)
+    found = _NearestItems(np.empty(shape, np.int64), np.empty(shape, np.int32))
     postings = (segment.starts, segment.members, segment.deleted)
 
     def rank(part: slice) -> None:
         out = (found.distances[part], found.items[part])
-        if k > _INSERT_AT_MOST:
-            ranking.nearest_many(queries[part], segment.words, *postings, *out)
+        if k > _MAX_K_BY_INSERTION:
+            ranking.rank_by_sorting(queries[part], segment.words, *postings, *out)
         else:
             last = segment.n_distinct
-            ranking.nearest(queries[part], segment.words, 0, last, *postings, *out)
+            ranking.rank_by_insertion(queries[part], segment.words, 0, last, *postings, *out)
 
     step = int(np.clip(len(queries) // (4 * n_threads()), 1, 64))
     parts = [slice(i, i + step) for i in range(0, len(queries), step)]
-    work = segment.words.size * len(queries)
-    for _ in map(rank, parts) if work < _SPLIT_FROM else map_blocks(rank, parts):
+    n_words = segment.words.size * len(queries)
+    for _ in map(rank, parts) if n_words < _MIN_WORDS_FOR_THREADS else map_blocks(rank, parts):
         pass
     return found
 
 
-def _by_codes(segment: Segment, queries: Words, k: int) -> Nearest:
-    """Share the codes out over the cores, for few queries, and merge."""
+def _split_codes(segment: Segment, queries: Words, k: int) -> _NearestItems:
+    """Rank with the codes split over the threads, and merge."""
     edges = np.linspace(0, segment.n_distinct, n_threads() + 1).astype(int)
-    # Where a share has fewer than k items, the rest keeps a distance beyond all others.
-    beyond = 64 * len(segment.words) + 1
+    shape = (len(queries), k)
+    # A part with fewer than k items leaves the rest of its rows farther than any code.
+    too_far = 64 * len(segment.words) + 1
 
-    def rank(share: int) -> Nearest:
-        found = _room(len(queries), k)
-        found.distances[:], found.items[:] = beyond, np.iinfo(np.int64).max
-        ranking.nearest(
+    def rank(part: int) -> _NearestItems:
+        items = np.full(shape, np.iinfo(np.int64).max)
+        distances = np.full(shape, too_far, np.int32)
+        ranking.rank_by_insertion(
             queries,
             segment.words,
-            edges[share],
-            edges[share + 1],
+            edges[part],
+            edges[part + 1],
             segment.starts,
             segment.members,
             segment.deleted,
-            *found,
+            distances,
+            items,
         )
-        return found
+        return _NearestItems(items, distances)
 
-    return merge(list(map_blocks(rank, range(n_threads()))), k)
-
-
-def merge(parts: list[Nearest], k: int) -> Nearest:
-    """Merge sorted lists into the k first of all, by distance and then item (or id)."""
-    if len(parts) == 1:
-        return parts[0]
-    distances = np.concatenate([part.distances for part in parts], axis=1)
-    items = np.concatenate([part.items for part in parts], axis=1)
-    order = np.lexsort((items, distances), axis=1)[:, :k]
-    return Nearest(
-        np.take_along_axis(distances, order, axis=1), np.take_along_axis(items, order, axis=1)
+    items, distances = zip(*map_blocks(rank, range(n_threads())), strict=True)
+    return _NearestItems(
+        *sort_rows(np.concatenate(items, axis=1), np.concatenate(distances, axis=1), k)
     )
-
-
-def _room(n_queries: int, k: int) -> Nearest:
-    return Nearest(np.empty((n_queries, k), np.int32), np.empty((n_queries, k), np.int64))

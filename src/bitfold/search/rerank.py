@@ -1,4 +1,4 @@
-"""Re-ranking: order a short list of Hamming candidates by something finer."""
+"""Re-ranking: order the nearest codes by a finer distance."""
 
 from __future__ import annotations
 
@@ -10,39 +10,102 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
-from bitfold._types import Float32Array, Ids
+from bitfold._types import Float32Array, Ids, Int64Array
 from bitfold.codes import Codes
-from bitfold.search.contract import Hits
-from bitfold.search.ids import integers
+from bitfold.errors import DataError
+from bitfold.search.contract import Hits, Reranker
+from bitfold.search.ids import check_ids
+from bitfold.search.merge import sort_rows
 
-_BLOCK_FLOATS = 1 << 22
-"""Floats of candidates that are looked at together: 16 MB."""
+_FLOATS_PER_BLOCK = 1 << 22
+"""Number of floats of candidates that are measured together: 16 MB."""
 
 
-def reorder(ids: Ids, distances: Float32Array, k: int) -> Hits:
-    """Sort candidates by their new distance, ties by id, and keep k."""
-    order = np.lexsort((ids, distances), axis=1)[:, :k]
-    return Hits(
-        np.take_along_axis(ids, order, axis=1), np.take_along_axis(distances, order, axis=1)
-    )
+def rerank_hits(
+    hits: Hits, rerank: Reranker, k: int, codes_of: Callable[[Ids], Codes]
+) -> Hits:
+    """Order candidates by a finer distance.
+
+    Parameters
+    ----------
+    hits
+        The candidates of each query.
+    rerank
+        Measures the candidates.
+    k
+        Number of items per query. All are returned if there are fewer.
+    codes_of
+        Returns the codes of some ids.
+
+    Returns
+    -------
+    The k nearest candidates of each query by the new distance, ties by id.
+
+    Examples
+    --------
+    >>> rerank = RerankByVectors(np.array([[0.0], [3.0], [1.0]]), queries=np.array([[2.0]]))
+    >>> hits = Hits(np.array([[0, 1, 2]]), np.array([[0, 0, 0]]))
+    >>> rerank_hits(hits, rerank, k=2, codes_of=lambda ids: None)
+    Hits(ids=array([[1, 2]]), distances=array([[1., 1.]], dtype=float32))
+    """
+    return Hits(*sort_rows(hits.ids, rerank.measure(hits.ids, codes_of), k))
+
+
+def count_candidates(rerank: Reranker, k: int) -> int:
+    """Return the number of candidates to measure for k items per query.
+
+    Parameters
+    ----------
+    rerank
+        Measures the candidates.
+    k
+        Number of items per query.
+
+    Returns
+    -------
+    The number of candidates of the re-ranker, but at least ``k``.
+
+    Raises
+    ------
+    ParameterError
+        If ``n_candidates`` is not an integer of at least 1.
+
+    Examples
+    --------
+    >>> count_candidates(RerankByEmbedding(np.zeros((1, 8)), n_candidates=50), k=10)
+    50
+    """
+    owner = type(rerank).__name__
+    return max(k, _validation.check_integer(rerank.n_candidates, "n_candidates", owner, low=1))
 
 
 @dataclass(frozen=True)
 class RerankByVectors:
-    """Exact distances on the original vectors.
+    """Re-rank by exact distances between the original vectors.
 
     Parameters
     ----------
     vectors
-        The originals, an array or a memory map; row i belongs to id i, or to ``ids[i]``.
+        Original vectors, an array or a memory map; row i belongs to id i, or to ``ids[i]``.
     queries
-        The queries' originals, one for each query code.
+        Original vectors of the queries, one row per query code.
     n_candidates
         Number of nearest codes to measure per query.
     metric
         "l2", "ip" (negative inner product) or "cosine" (1 - cosine): smaller is nearer.
     ids
         Ids of the rows of ``vectors``, if they are not 0, 1, 2, …
+
+    Examples
+    --------
+    >>> from bitfold import HammingIndex
+    >>> X = np.array([[0.0, 1.0], [2.0, 3.0], [2.0, 9.0]])
+    >>> index = HammingIndex(n_bits=2)
+    >>> index.add(Codes.from_bits(X > 1))
+    >>> query = np.array([[2.0, 8.0]])
+    >>> rerank = RerankByVectors(X, query, n_candidates=3)
+    >>> index.search(Codes.from_bits(query > 1), k=2, rerank=rerank).ids.tolist()
+    [[2, 1]]
     """
 
     vectors: Any
@@ -52,105 +115,155 @@ class RerankByVectors:
     ids: ArrayLike | None = None
 
     def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> Float32Array:
-        """Distances of the candidates of all queries to them."""
-        _validation.check_choice(self.metric, "metric", "RerankByVectors", ("l2", "ip", "cosine"))
+        """Return the distance of each candidate to its query.
+
+        Parameters
+        ----------
+        ids
+            Ids of the candidates, one row per query.
+        codes_of
+            Not used.
+
+        Returns
+        -------
+        Distances of the same shape as ``ids``.
+
+        Raises
+        ------
+        ParameterError
+            If a parameter has a wrong value or shape.
+        DataError
+            If ``vectors`` has no row for a candidate, or a row is not finite.
+        """
+        _validation.check_choice(self.metric, "metric", "RerankByVectors", tuple(_METRICS))
         vectors = _validation.check_matrix(self.vectors, "RerankByVectors", name="vectors")
         queries = _validation.check_matrix(self.queries, "RerankByVectors", name="queries")
-        if queries.shape != (len(ids), vectors.shape[1]):
-            demand = f"of shape ({len(ids)}, {vectors.shape[1]})"
-            _validation.raise_invalid(
-                "queries", "RerankByVectors", demand, f"shape {queries.shape}"
-            )
+        _check_shape(queries, (len(ids), vectors.shape[1]), "queries", "RerankByVectors")
         rows = self._rows_of(ids, len(vectors))
         out = np.empty(ids.shape, np.float32)
-        for part in _blocks(len(ids), ids.shape[1] * vectors.shape[1]):
-            # Each row is read once, forward: candidates repeat, and a memory map likes order.
-            needed, place = np.unique(rows[part], return_inverse=True)
-            found = np.asarray(vectors[needed], np.float32)
-            _validation.check_finite(found, "RerankByVectors", name="vectors", rows=needed)
-            asked = np.asarray(queries[part], np.float32)
-            _validation.check_finite(asked, "RerankByVectors", name="queries", first_row=part.start)
-            out[part] = _METRICS[self.metric](found[place.reshape(rows[part].shape)], asked)
+        for part in _split_rows(len(ids), ids.shape[1] * vectors.shape[1]):
+            # Each row is read once, in ascending order: candidates repeat, and memory maps are
+            # faster to read forward.
+            needed, positions = np.unique(rows[part], return_inverse=True)
+            block = np.asarray(vectors[needed], np.float32)
+            _validation.check_finite(block, "RerankByVectors", name="vectors", rows=needed)
+            query = np.asarray(queries[part], np.float32)
+            _validation.check_finite(query, "RerankByVectors", name="queries", first_row=part.start)
+            out[part] = _METRICS[self.metric](block[positions.reshape(rows[part].shape)], query)
         return out
 
-    def _rows_of(self, ids: Ids, n_rows: int) -> Ids:
-        """Return the row of each id."""
+    def _rows_of(self, ids: Ids, n_rows: int) -> Int64Array:
+        """Return the row of each id in ``vectors``."""
         if self.ids is None:
             missing = (ids < 0) | (ids >= n_rows)
             rows = ids
         else:
-            known = integers(self.ids, "RerankByVectors")
+            known = check_ids(self.ids, "RerankByVectors")
             if known.shape != (n_rows,):
-                demand = f"one id for each of the {n_rows} rows of vectors"
-                _validation.raise_invalid("ids", "RerankByVectors", demand, f"shape {known.shape}")
+                requirement = f"one id for each of the {n_rows} rows of vectors"
+                got = f"shape {known.shape}"
+                _validation.raise_invalid("ids", "RerankByVectors", requirement, got)
             order = np.argsort(known, kind="stable")
-            place = np.minimum(np.searchsorted(known, ids, sorter=order), n_rows - 1)
-            rows = order[place]
+            positions = np.minimum(np.searchsorted(known, ids, sorter=order), n_rows - 1)
+            rows = order[positions]
             missing = known[rows] != ids
         if missing.any():
-            wanted = f"complete: a row for id {ids[missing][0]}"
-            _validation.raise_invalid(
-                "vectors", "RerankByVectors", wanted, f"{n_rows} rows without it"
+            raise DataError(
+                f"vectors of RerankByVectors has {n_rows} rows, but none for id {ids[missing][0]}."
             )
         return rows
 
 
 @dataclass(frozen=True)
 class RerankByEmbedding:
-    """The query's reals against the candidates' bits: no originals needed.
+    """Re-rank by the query's real embedding against the candidates' bits.
 
-    The distance is Σ |y_j| over the bits j that differ from the sign of y_j: Hamming distance
-    with every bit weighted by how sure the query is of it, which also breaks Hamming's ties.
+    No original vectors are needed. The distance is Σ |y_j| over the bits j that differ from the
+    sign of y_j: the Hamming distance in which each bit is weighted by the query's distance from
+    the threshold. It also breaks the ties of the Hamming distance.
 
     Parameters
     ----------
-    reals
-        ``hasher.embed(Q)``, one row for each query code.
+    query_embedding
+        ``hasher.embed(Q)``, one row per query code.
     n_candidates
         Number of nearest codes to measure per query.
+
+    Examples
+    --------
+    >>> from bitfold import HammingIndex
+    >>> index = HammingIndex(n_bits=2)
+    >>> index.add(Codes.from_bits([[0, 1], [1, 0]]))
+    >>> embedding = np.array([[0.1, 5.0]])
+    >>> rerank = RerankByEmbedding(embedding)
+    >>> index.search(Codes.from_bits(embedding > 0), k=2, rerank=rerank).ids.tolist()
+    [[0, 1]]
     """
 
-    reals: Any
+    query_embedding: Any
     n_candidates: int = 200
 
     def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> Float32Array:
-        """Distances of the candidates of all queries to them."""
-        reals = np.asarray(
-            _validation.check_matrix(self.reals, "RerankByEmbedding", name="reals"), np.float32
-        )
-        _validation.check_finite(reals, "RerankByEmbedding", name="reals")
-        out = np.empty(ids.shape, np.float32)
+        """Return the distance of each candidate to its query.
+
+        Parameters
+        ----------
+        ids
+            Ids of the candidates, one row per query.
+        codes_of
+            Returns the codes of some ids.
+
+        Returns
+        -------
+        Distances of the same shape as ``ids``.
+
+        Raises
+        ------
+        ParameterError
+            If ``query_embedding`` has a wrong shape.
+        DataError
+            If ``query_embedding`` is not finite.
+        """
+        owner, name = "RerankByEmbedding", "query_embedding"
+        reals = _validation.check_matrix(self.query_embedding, owner, name=name)
+        reals = np.asarray(reals, np.float32)
+        _validation.check_finite(reals, owner, name=name)
         n_bits = codes_of(ids[:1, :1].ravel()).n_bits
-        if reals.shape != (len(ids), n_bits):
-            demand = f"of shape ({len(ids)}, {n_bits})"
-            _validation.raise_invalid("reals", "RerankByEmbedding", demand, f"shape {reals.shape}")
-        for part in _blocks(len(ids), ids.shape[1] * n_bits):
+        _check_shape(reals, (len(ids), n_bits), name, owner)
+        out = np.empty(ids.shape, np.float32)
+        for part in _split_rows(len(ids), ids.shape[1] * n_bits):
             bits = codes_of(ids[part].ravel()).unpack().reshape(*ids[part].shape, n_bits)
-            differ = bits != (reals[part, None] > 0)
-            out[part] = np.einsum("qcb,qb->qc", differ, np.abs(reals[part]), dtype=np.float32)
+            differs = bits != (reals[part, None] > 0)
+            out[part] = np.einsum("qcb,qb->qc", differs, np.abs(reals[part]), dtype=np.float32)
         return out
 
 
-def _blocks(n: int, floats_each: int) -> Iterator[slice]:
-    step = max(1, _BLOCK_FLOATS // max(floats_each, 1))
-    return (slice(i, min(i + step, n)) for i in range(0, n, step))
+def _check_shape(array: Any, shape: tuple[int, int], name: str, owner: str) -> None:
+    if array.shape != shape:
+        _validation.raise_invalid(name, owner, f"of shape {shape}", f"shape {array.shape}")
 
 
-def _l2(found: Float32Array, asked: Float32Array) -> Float32Array:
-    difference = found - asked[:, None]
+def _split_rows(n_rows: int, floats_per_row: int) -> Iterator[slice]:
+    """Yield slices of rows whose candidates fit into a block."""
+    step = max(1, _FLOATS_PER_BLOCK // max(floats_per_row, 1))
+    return (slice(i, min(i + step, n_rows)) for i in range(0, n_rows, step))
+
+
+def _l2(candidates: Float32Array, queries: Float32Array) -> Float32Array:
+    difference = candidates - queries[:, None]
     distances: Float32Array = np.sqrt(np.einsum("qcd,qcd->qc", difference, difference))
     return distances
 
 
-def _ip(found: Float32Array, asked: Float32Array) -> Float32Array:
-    products: Float32Array = -np.einsum("qcd,qd->qc", found, asked)
+def _negative_inner_product(candidates: Float32Array, queries: Float32Array) -> Float32Array:
+    products: Float32Array = -np.einsum("qcd,qd->qc", candidates, queries)
     return products
 
 
-def _cosine(found: Float32Array, asked: Float32Array) -> Float32Array:
-    lengths = np.linalg.norm(found, axis=2) * np.linalg.norm(asked, axis=1)[:, None]
-    products = -_ip(found, asked)
-    # A zero vector points nowhere: it is as far as one at a right angle.
+def _cosine(candidates: Float32Array, queries: Float32Array) -> Float32Array:
+    lengths = np.linalg.norm(candidates, axis=2) * np.linalg.norm(queries, axis=1)[:, None]
+    products = -_negative_inner_product(candidates, queries)
+    # A zero vector has no direction: it counts as orthogonal to every other.
     cosines = np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
     distances: Float32Array = np.float32(1) - cosines
     return distances
@@ -158,6 +271,6 @@ def _cosine(found: Float32Array, asked: Float32Array) -> Float32Array:
 
 _METRICS: dict[str, Callable[[Float32Array, Float32Array], Float32Array]] = {
     "l2": _l2,
-    "ip": _ip,
+    "ip": _negative_inner_product,
     "cosine": _cosine,
 }

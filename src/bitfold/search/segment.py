@@ -1,8 +1,8 @@
-"""A segment: codes stored once each, with the items that have them.
+"""A segment: an immutable set of codes in which equal codes are stored once.
 
-Manifold codes repeat a lot, that is their point; so what is scanned are the distinct codes.
-Items are numbered in the order of their ids, codes in the order of their first item: then ties
-by item are ties by id, and nothing needs sorting.
+Manifold codes repeat often, so only the distinct codes are scanned. Items are numbered in the
+order of their ids, and distinct codes in the order of their first items. Ties by item number are
+therefore ties by id, without sorting.
 """
 
 from __future__ import annotations
@@ -12,10 +12,17 @@ from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold._kernels import distinct
-from bitfold._types import AnyArray, BoolArray, Ids, Int64Array, UInt32Array, Words
+from bitfold._types import (
+    AnyArray,
+    BoolArray,
+    Ids,
+    Int64Array,
+    SignedIntArray,
+    UInt32Array,
+    Words,
+)
 
 Array = TypeVar("Array", bound=AnyArray)
 
@@ -25,19 +32,19 @@ MAX_ITEMS = 1 << 31
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Segment:
-    """Some codes with their ids; never changed, only replaced.
+    """Codes with their ids; never modified, only replaced.
 
     Parameters
     ----------
     words
-        The distinct codes as 64-bit words, one a column: the layout that is scanned fastest.
+        The distinct codes as 64-bit words, one column per code: the fastest layout to scan.
     starts, members
-        The items of code c are ``members[starts[c]:starts[c + 1]]``; both empty when every code
-        has one item, its own number.
+        The items of code c are ``members[starts[c]:starts[c + 1]]``. Both are empty if every
+        code has one item, which then has the code's number.
     ids
         The id of each item, ascending.
     deleted
-        Which items were removed; empty when none.
+        Whether each item was removed; empty if none was.
     """
 
     words: Words
@@ -47,13 +54,13 @@ class Segment:
     deleted: BoolArray
 
     def __post_init__(self) -> None:
-        # Mapped arrays are read-only too: kernels then compile for one kind of array.
+        # Memory maps are read-only too, so kernels compile for one kind of array.
         for field in fields(self):
             object.__setattr__(self, field.name, read_only(getattr(self, field.name)))
 
     @classmethod
     def build(cls, words: Words, ids: Ids) -> Segment:
-        """Group equal codes, given one a row; ids must be distinct, in any order."""
+        """Group equal codes, given one row per code; ids must be unique, in any order."""
         if len(ids) > 1 and not (ids[1:] > ids[:-1]).all():
             order = np.argsort(ids, kind="stable")
             words, ids = words[order], ids[order]
@@ -61,22 +68,24 @@ class Segment:
         n = len(words)
         code_of = np.empty(n, np.uint32)
         table = np.full(1 << int(2 * max(n, 1)).bit_length(), -1, np.int32)
-        count = distinct.group(words, table, code_of)
-        nothing = np.empty(0, np.uint32)
-        if count == n:
-            return cls(_columns(words), nothing, nothing, ids, np.empty(0, bool))
-        starts, members = np.empty(count + 1, np.uint32), np.empty(n, np.uint32)
-        distinct.postings(code_of, starts, members)
-        return cls(_columns(words[:count]), starts, members, ids, np.empty(0, bool))
+        n_distinct = distinct.group(words, table, code_of)
+        if n_distinct == n:
+            starts, members = np.empty(0, np.uint32), np.empty(0, np.uint32)
+        else:
+            starts, members = np.empty(n_distinct + 1, np.uint32), np.empty(n, np.uint32)
+            distinct.list_members(code_of, starts, members)
+        columns = np.ascontiguousarray(words[:n_distinct].T)
+        return cls(columns, starts, members, ids, np.empty(0, bool))
 
     @classmethod
     def merge(cls, parts: list[Segment]) -> Segment:
-        """Join segments of disjoint ids; the removed items are gone."""
+        """Join segments of disjoint ids, without their deleted items."""
         words = np.concatenate([part.item_words()[part.live] for part in parts])
         ids = np.concatenate([part.ids[part.live] for part in parts])
         return cls.build(words, ids)
 
     def __len__(self) -> int:
+        """Return the number of live items."""
         return self.n_items - self.n_deleted
 
     def __repr__(self) -> str:
@@ -84,36 +93,37 @@ class Segment:
 
     @property
     def n_items(self) -> int:
-        """How many items there are, the removed ones among them."""
+        """Number of items, including deleted ones."""
         return len(self.ids)
 
     @cached_property
     def n_deleted(self) -> int:
-        """How many items were removed."""
+        """Number of deleted items."""
         return int(np.count_nonzero(self.deleted))
+
+    @property
+    def n_distinct(self) -> int:
+        """Number of distinct codes."""
+        return int(self.words.shape[1])
 
     @cached_property
     def live(self) -> BoolArray:
-        """Which items are there."""
+        """Whether each item is still present."""
         return ~self.deleted if len(self.deleted) else np.ones(self.n_items, bool)
 
-    def ids_of(self, items: NDArray[np.integer]) -> Ids:
+    def ids_of(self, items: SignedIntArray | UInt32Array) -> Ids:
         """Return the ids of some items."""
         return np.take(self.ids, items)
 
-    def item_words(self, items: NDArray[np.integer] | None = None) -> Words:
-        """Return the code of each item, or of the items asked for, one a row."""
+    def item_words(self, items: SignedIntArray | None = None) -> Words:
+        """Return the codes of some or all items, one row per item."""
         if not len(self.starts):
             return self.words.T if items is None else self.words.T[items]
         return self.words.T[self._code_of if items is None else self._code_of[items]]
 
-    @property
-    def n_distinct(self) -> int:
-        """How many different codes there are."""
-        return int(self.words.shape[1])
-
     @cached_property
     def _code_of(self) -> UInt32Array:
+        """Number of the distinct code of each item."""
         code_of = np.empty(self.n_items, np.uint32)
         starts = self.starts.astype(np.int64)
         counts = starts[1:] - starts[:-1]
@@ -121,28 +131,45 @@ class Segment:
         return code_of
 
     def find(self, ids: Ids) -> Int64Array:
-        """Return the live item of each id, -1 where there is none."""
+        """Return the live item of each id, -1 for unknown ids."""
         items = self._locate(ids)
         if len(self.deleted):
             items[(items >= 0) & self.deleted[items]] = -1
         return items
 
     def without(self, items: Int64Array) -> Segment:
-        """Return the segment with some items removed."""
+        """Return the segment with some items deleted."""
         deleted = self.deleted.copy() if len(self.deleted) else np.zeros(self.n_items, bool)
         deleted[items] = True
         return self._with_deleted(deleted)
 
     def _locate(self, ids: Ids) -> Int64Array:
-        """Return the item of each id, -1 where there never was one."""
+        """Return the item of each id, live or deleted, -1 for unknown ids."""
         if not self.n_items:
             return np.full(len(ids), -1, np.int64)
-        places = np.searchsorted(self.ids, ids)
-        places[places == self.n_items] = 0
-        return np.where(self.ids[places] == ids, places, -1)
+        positions = np.searchsorted(self.ids, ids)
+        positions[positions == self.n_items] = 0
+        return np.where(self.ids[positions] == ids, positions, -1)
 
     def _with_deleted(self, deleted: BoolArray) -> Segment:
         return replace(self, deleted=deleted)
+
+
+def compact(segments: list[Segment]) -> list[Segment]:
+    """Merge segments that are small compared to the one before, or mostly deleted.
+
+    Each code is merged a logarithmic number of times in total, and there are few segments.
+    """
+    kept: list[Segment] = []
+    for segment in segments:
+        if 2 * len(segment) < segment.n_items:
+            segment = Segment.merge([segment])
+        if segment.n_items:
+            kept.append(segment)
+    while len(kept) > 1 and 2 * len(kept[-1]) >= len(kept[-2]):
+        last = kept.pop()
+        kept[-1] = Segment.merge([kept[-1], last])
+    return kept
 
 
 def read_only(array: Array) -> Array:
@@ -150,7 +177,3 @@ def read_only(array: Array) -> Array:
     view = array.view()
     view.flags.writeable = False
     return view
-
-
-def _columns(words: Words) -> Words:
-    return np.ascontiguousarray(words.T)

@@ -1,0 +1,36 @@
+"""Sort keys: a distance and an item in one 64-bit integer, ordered by distance, then item."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba.extending import register_jitable
+
+from bitfold._types import Int32Array, Int64Array, UInt64Array
+
+_ITEM_BITS = np.uint64(48)
+_ITEM_MASK = np.uint64((1 << 48) - 1)
+
+
+@register_jitable
+def pack_key(distance: int, item: int) -> Any:
+    """Return the key of a distance and an item."""
+    return (np.uint64(distance) << _ITEM_BITS) | np.uint64(item)
+
+
+@register_jitable
+def distance_of(key: Any) -> Any:
+    """Return the distance in a key, or in each key of an array."""
+    return key >> _ITEM_BITS
+
+
+@register_jitable
+def item_of(key: Any) -> Any:
+    """Return the item in a key, or in each key of an array."""
+    return key & _ITEM_MASK
+
+
+def unpack_keys(keys: UInt64Array) -> tuple[Int32Array, Int64Array]:
+    """Return the distances and the items of keys."""
+    return distance_of(keys).astype(np.int32), item_of(keys).astype(np.int64)
