@@ -1,7 +1,8 @@
-"""The index against a ten-line loop: any codes, any ids, any sequence of changes."""
+"""The index against a naive loop: any codes, any ids, any sequence of changes."""
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -15,7 +16,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from numpy.typing import NDArray
 
 import bitfold as bf
-from bitfold.search import Hits, RadiusHits, lookup
+from bitfold.errors import DataError, ParameterError, ParameterTypeError
+from bitfold.search import Hits, RadiusHits
 
 Bits = NDArray[np.uint8]
 Ids = NDArray[np.int64]
@@ -39,23 +41,23 @@ def naive_within(queries: Bits, database: Bits, ids: Ids, r: int) -> list[list[t
     return [[(d, i) for d, i in row if d <= r] for row in ranked]
 
 
-def pairs(hits: Hits) -> list[list[tuple[int, int]]]:
+def to_pairs(hits: Hits) -> list[list[tuple[int, int]]]:
     return [
         [(int(d), int(i)) for d, i in zip(*row, strict=True)]
         for row in zip(hits.distances, hits.ids, strict=True)
     ]
 
 
-def near_pairs(near: RadiusHits) -> list[list[tuple[int, int]]]:
+def to_radius_pairs(hits: RadiusHits) -> list[list[tuple[int, int]]]:
     return [
-        [(int(near.distances[e]), int(near.ids[e])) for e in range(a, b)]
-        for a, b in zip(near.offsets[:-1], near.offsets[1:], strict=True)
+        [(int(hits.distances[e]), int(hits.ids[e])) for e in range(a, b)]
+        for a, b in zip(hits.offsets[:-1], hits.offsets[1:], strict=True)
     ]
 
 
 @st.composite
 def collections(draw: st.DrawFn) -> tuple[Bits, Ids, Bits]:
-    """Codes that repeat, ids in any order, queries near some of them."""
+    """Draw codes that repeat, ids in any order, and queries near some of the codes."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     n_bits = draw(st.sampled_from([1, 3, 8, 20, 63, 64, 65, 128, 150, 256, 1024]))
     n = draw(st.integers(1, 60))
@@ -67,39 +69,43 @@ def collections(draw: st.DrawFn) -> tuple[Bits, Ids, Bits]:
     return database, ids.astype(np.int64), queries
 
 
-@given(collections(), st.integers(1, 60))
-def test_ranking_is_the_naive_one(case: tuple[Bits, Ids, Bits], k: int) -> None:
+@given(collections(), st.integers(1, 70))
+def test_search_equals_a_loop(case: tuple[Bits, Ids, Bits], k: int) -> None:
     database, ids, queries = case
     index = bf.HammingIndex(database.shape[1])
     index.add(bf.Codes.from_bits(database), ids=ids)
-    k = min(k, len(ids))
     hits = index.search(bf.Codes.from_bits(queries), k)
-    assert pairs(hits) == naive_search(queries, database, ids, k)
+    assert hits.ids.shape == hits.distances.shape == (len(queries), min(k, len(ids)))
+    assert to_pairs(hits) == naive_search(queries, database, ids, k)
 
 
 @given(collections(), st.integers(0, 6))
-def test_lookup_is_the_naive_one_by_scan_and_by_buckets(
-    case: tuple[Bits, Ids, Bits], radius: int
-) -> None:
+def test_within_equals_a_loop(case: tuple[Bits, Ids, Bits], radius: int) -> None:
     database, ids, queries = case
-    n_bits = database.shape[1]
-    index = bf.HammingIndex(n_bits)
+    index = bf.HammingIndex(database.shape[1])
     index.add(bf.Codes.from_bits(database), ids=ids)
-    asked = bf.Codes.from_bits(queries)
-    expected = naive_within(queries, database, ids, radius)
-    assert near_pairs(index.within(asked, radius)) == expected
-    table = lookup.Lookup(index._segments[0], n_bits)
-    plan = lookup.best_plan(8 * -(-n_bits // 8), len(database), min(radius, n_bits))
-    if sum(2**width for width in plan.widths) > 1 << 18:
-        return  # tables too large for a quick test
-    table.prepare(plan)
-    by_buckets = table.within(asked.words(), radius, plan)
-    by_scan = table.within(asked.words(), radius, None)
-    assert np.array_equal(by_buckets.keys, by_scan.keys)
-    assert np.array_equal(by_buckets.offsets, by_scan.offsets)
+    hits = index.within(bf.Codes.from_bits(queries), radius)
+    assert to_radius_pairs(hits) == naive_within(queries, database, ids, radius)
 
 
-def test_many_queries_and_codes_on_all_cores() -> None:
+@given(collections())
+def test_buckets_equal_a_loop(case: tuple[Bits, Ids, Bits]) -> None:
+    database, ids, _ = case
+    index = bf.HammingIndex(database.shape[1])
+    half = len(ids) // 2
+    index.add(bf.Codes.from_bits(database[:half]), ids=ids[:half])
+    index.add(bf.Codes.from_bits(database[half:]), ids=ids[half:])
+    expected: dict[bytes, list[int]] = {}
+    for i in np.argsort(ids):
+        expected.setdefault(database[i].tobytes(), []).append(int(ids[i]))
+    codes, offsets, items = buckets = index.buckets()
+    assert [row.tobytes() for row in codes.unpack()] == list(expected)
+    parts = [items[a:b].tolist() for a, b in itertools.pairwise(offsets)]
+    assert parts == list(expected.values())
+    assert buckets.sizes.tolist() == list(map(len, parts))
+
+
+def test_search_on_all_cores() -> None:
     rng = np.random.default_rng(0)
     database = bf.Codes(rng.integers(0, 256, (70_000, 8), np.uint8), 64)
     queries = bf.Codes(rng.integers(0, 256, (300, 8), np.uint8), 64)
@@ -115,38 +121,13 @@ def test_many_queries_and_codes_on_all_cores() -> None:
         assert np.array_equal(alone[i].ids[0], order[:10])
         assert np.array_equal(big.ids[i], order)
         assert np.array_equal(big.distances[i], distances[order])
-    # Queries enough, codes enough: buckets are chosen, and agree with the ranking.
-    assert lookup.Lookup(index._segments[0], 64).plan(5000, 2) is not None
+    # This number of queries is looked up by tables.
     near = index.within(database[:5000], 2)
     assert near.ids[near.offsets[:-1]].tolist() == list(range(5000))
 
 
-def test_cost_model_scans_a_small_collection_and_a_large_radius() -> None:
-    rng = np.random.default_rng(0)
-    index = bf.HammingIndex(64)
-    index.add(bf.Codes(rng.integers(0, 256, (500, 8), np.uint8), 64))
-    table = lookup.Lookup(index._segments[0], 64)
-    assert table.plan(1000, 2) is None
-    index = bf.HammingIndex(64)
-    index.add(bf.Codes(rng.integers(0, 256, (200_000, 8), np.uint8), 64))
-    table = lookup.Lookup(index._segments[0], 64)
-    assert table.plan(1000, 20) is None
-    assert table.plan(1000, 1) is not None
-    assert table.plan(1, 1) is None  # one query does not pay for the tables
-
-
-@pytest.mark.parametrize("radius", range(9))
-@pytest.mark.parametrize("n_bits", [8, 24, 64, 128, 1024])
-def test_plan_covers_the_radius(n_bits: int, radius: int) -> None:
-    """However a distance of ``radius`` is spread over the parts, one part is probed far enough."""
-    plan = lookup.best_plan(n_bits, 10**6, min(radius, n_bits))
-    beyond = sum(r + 1 for r in plan.radii)
-    assert beyond > min(radius, n_bits)
-    assert max(plan.widths) <= 24
-
-
 class Changes(RuleBasedStateMachine):
-    """Add, remove, save, open, append: after each, the index is the plain model."""
+    """Compare the index with a dictionary after every change."""
 
     @initialize(n_bits=st.sampled_from([5, 16, 70]), seed=st.integers(0, 1000))
     def start(self, n_bits: int, seed: int) -> None:
@@ -199,17 +180,15 @@ class Changes(RuleBasedStateMachine):
             self.index = bf.HammingIndex.open(self.folder / "saved", mode="a")
 
     @rule(radius=st.integers(0, 5))
-    def agrees(self, radius: int) -> None:
+    def compare(self, radius: int) -> None:
         assert len(self.index) == len(self.model)
-        if not self.model:
-            return
-        ids = np.array(sorted(self.model))
-        database = np.array([self.model[i] for i in ids.tolist()])
+        ids = np.array(sorted(self.model), np.int64)
+        database = np.array([self.model[i] for i in ids.tolist()]).reshape(len(ids), self.n_bits)
         queries = self._bits(3)
         asked = bf.Codes.from_bits(queries)
-        for k in {1, min(4, len(ids)), len(ids)}:
-            assert pairs(self.index.search(asked, k)) == naive_search(queries, database, ids, k)
-        found = near_pairs(self.index.within(asked, radius))
+        for k in {1, 4, max(1, len(ids)), len(ids) + 3}:
+            assert to_pairs(self.index.search(asked, k)) == naive_search(queries, database, ids, k)
+        found = to_radius_pairs(self.index.within(asked, radius))
         assert found == naive_within(queries, database, ids, radius)
         assert np.array_equal(self.index.codes(ids).unpack(), database)
 
@@ -229,107 +208,138 @@ def index() -> bf.HammingIndex:
     return index
 
 
-def test_errors_are_one_sentence(index: bf.HammingIndex) -> None:
-    query = bf.Codes.from_bits([[0, 0, 0, 0]])
-    wrong = bf.Codes.from_bits([[0, 0, 0]])
-    refusals: list[tuple[Callable[[], object], str]] = [
-        (lambda: bf.HammingIndex(0), "n_bits of HammingIndex must be at least 1, got 0."),
-        (lambda: bf.HammingIndex(1025), "n_bits of HammingIndex must be at most 1024, got 1025."),
-        (lambda: index.search(wrong, 1), "codes of HammingIndex must be of 4 bits, got 3 bits."),
-        (lambda: index.search(query, 0), "k of search must be at least 1, got 0."),
-        (
-            lambda: index.search(query, 4),
-            "k of search must be at most the 3 codes of the index, got 4.",
-        ),
-        (lambda: index.within(query, -1), "radius of within must be at least 0, got -1."),
-        (
-            lambda: index.add(query, ids=[3]),
-            "ids of HammingIndex must be new and all different, got 3.",
-        ),
-        (
-            lambda: index.add(index.codes([7, 5]), ids=[8, 8]),
-            "ids of HammingIndex must be new and all different, got 8.",
-        ),
-        (
-            lambda: index.add(query, ids=[1, 2]),
-            "ids of HammingIndex must be one for each of the 1 codes, got 2.",
-        ),
-        (lambda: index.remove([3, 4]), "ids of HammingIndex must be in the index, got 4."),
-        (
-            lambda: index.remove([10, 11, 12, 13, 3]),
-            "ids of HammingIndex must be in the index, got 10, 11, 12 and 1 more.",
-        ),
-        (
-            lambda: index.remove([0.5]),
-            "ids of HammingIndex must be a list of integers of at most 64 bits, "
-            "got dtype float64 of shape (1,).",
-        ),
-        (
-            lambda: bf.HammingIndex.open("x", mode="w"),
-            "mode of HammingIndex.open must be one of 'r', 'a', got 'w'.",
-        ),
-    ]
-    for call, message in refusals:
-        with pytest.raises(ValueError) as error:
-            call()
-        assert str(error.value) == message
-    with pytest.raises(TypeError, match=r"codes must be bitfold\.Codes, got ndarray\."):
+@pytest.mark.parametrize(
+    ("call", "name", "value"),
+    [
+        (lambda index, query: bf.HammingIndex(0), "n_bits", 0),
+        (lambda index, query: bf.HammingIndex(1025), "n_bits", 1025),
+        (lambda index, query: index.search(bf.Codes.from_bits([[0]]), 1), "codes", "1 bits"),
+        (lambda index, query: index.search(query, 0), "k", 0),
+        (lambda index, query: index.search(query, 1.5), "k", "1.5"),
+        (lambda index, query: index.within(query, -1), "radius", -1),
+        (lambda index, query: index.add(query, ids=[1, 2]), "ids", 2),
+        (lambda index, query: index.remove([0.5]), "ids", "dtype float64 of shape (1,)"),
+        (lambda index, query: bf.HammingIndex.open("x", mode="w"), "mode", "'w'"),
+    ],
+)
+def test_wrong_parameters(
+    index: bf.HammingIndex,
+    call: Callable[[bf.HammingIndex, bf.Codes], object],
+    name: str,
+    value: object,
+) -> None:
+    with pytest.raises(ParameterError) as error:
+        call(index, bf.Codes.from_bits([[0, 0, 0, 0]]))
+    assert (error.value.name, error.value.value) == (name, value)
+    assert len(index) == 3
+
+
+@pytest.mark.parametrize(
+    ("call", "ids"),
+    [
+        (lambda index, query: index.add(query, ids=[3]), "3"),
+        (lambda index, query: index.add(index.codes([7, 5]), ids=[8, 8]), "8"),
+        (lambda index, query: index.remove([3, 4]), "4"),
+        (lambda index, query: index.remove([10, 11, 12, 13, 3]), "10, 11, 12 and 1 more"),
+        (lambda index, query: index.codes([7, 9]), "9"),
+    ],
+)
+def test_wrong_ids(
+    index: bf.HammingIndex, call: Callable[[bf.HammingIndex, bf.Codes], object], ids: str
+) -> None:
+    with pytest.raises(DataError, match=rf": {ids}\.$"):
+        call(index, bf.Codes.from_bits([[0, 0, 0, 0]]))
+    assert len(index) == 3
+
+
+def test_codes_must_be_codes(index: bf.HammingIndex) -> None:
+    with pytest.raises(ParameterTypeError, match=r"bitfold\.Codes, got ndarray"):
         index.search(np.zeros((1, 1), np.uint8), 1)  # type: ignore[arg-type]
-    assert len(index) == 3  # a refused change changes nothing
 
 
-def test_empty_index(index: bf.HammingIndex) -> None:
-    index.remove([3, 5, 7])
-    query = bf.Codes.from_bits([[0, 0, 0, 0]])
+@pytest.mark.parametrize("removed", [[], [3, 5, 7]])
+def test_empty_index(index: bf.HammingIndex, removed: list[int]) -> None:
+    index = index if removed else bf.HammingIndex(4)
+    index.remove(removed)
+    queries = bf.Codes.from_bits([[0, 0, 0, 0], [1, 0, 0, 0]])
     assert len(index) == 0
-    assert index.within(query, 4).offsets.tolist() == [0, 0]
-    with pytest.raises(ValueError, match="at most the 0 codes"):
-        index.search(query, 1)
-    index.add(query)
-    assert index.search(query, 1).ids.tolist() == [[8]]  # ids are not used twice
+    assert index.within(queries, 4).offsets.tolist() == [0, 0, 0]
+    assert index.search(queries, 1).ids.shape == (2, 0)
+    finer = index.search(queries, 1, rerank=bf.RerankByEmbedding(np.ones((2, 4))))
+    assert finer.ids.shape == finer.distances.shape == (2, 0)
+    finer = index.search(queries, 1, rerank=bf.RerankByVectors(np.ones((9, 3)), np.ones((2, 3))))
+    assert finer.ids.shape == finer.distances.shape == (2, 0)
+    assert len(index.buckets().codes) == 0
+    index.add(queries)
+    assert index.search(queries, 1).ids.tolist() == ([[8], [9]] if removed else [[0], [1]])
 
 
 def test_no_queries(index: bf.HammingIndex) -> None:
-    nothing = bf.Codes(np.empty((0, 1), np.uint8), 4)
-    assert index.search(nothing, 2).ids.shape == (0, 2)
-    assert index.within(nothing, 2).offsets.tolist() == [0]
+    no_queries = bf.Codes(np.empty((0, 1), np.uint8), 4)
+    assert index.search(no_queries, 2).ids.shape == (0, 2)
+    assert index.search(no_queries, 9).ids.shape == (0, 3)
+    assert index.within(no_queries, 2).offsets.tolist() == [0]
 
 
-def content(index: bf.HammingIndex) -> dict[int, bytes]:
-    """All that batches give, which must have each id once."""
-    held = [(i, c.tobytes()) for ids, codes, *_ in index.batches() for i, c in zip(
+def test_large_k_returns_all_items(index: bf.HammingIndex) -> None:
+    query = bf.Codes.from_bits([[0, 0, 0, 0]])
+    assert index.search(query, 10**9).ids.tolist() == [[7, 3, 5]]
+    embedding = np.array([[-1.0, -1.0, -1.0, -3.0]])
+    for rerank in (
+        bf.RerankByEmbedding(embedding),
+        bf.RerankByEmbedding(embedding, n_candidates=1),
+        bf.RerankByVectors([[3.0], [1.0], [0.0]], [[1.0]], ids=[5, 3, 7]),
+    ):
+        hits = index.search(query, 4, rerank=rerank)
+        assert hits.distances.shape == (1, 3)
+        assert sorted(hits.ids[0]) == [3, 5, 7]
+
+
+def test_lookups_of_replaced_segments_are_dropped(index: bf.HammingIndex) -> None:
+    query = bf.Codes.from_bits([[0, 0, 0, 0]])
+    for number in range(20, 40):
+        index.within(query, 1)
+        index.add(query, ids=[number])
+        assert set(index._lookups) <= set(index._segments)
+    assert index.within(query, 0).ids.tolist() == [7, *range(20, 40)]
+
+
+def read_batches(index: bf.HammingIndex) -> dict[int, bytes]:
+    """Return the code of each id in the batches, in which each id must appear once."""
+    pairs = [(i, c.tobytes()) for ids, codes, *_ in index.batches() for i, c in zip(
         ids.tolist(), codes.packed, strict=True)]  # fmt: skip
-    assert len({number for number, _ in held}) == len(held)
-    return dict(held)
+    assert len({number for number, _ in pairs}) == len(pairs)
+    return dict(pairs)
 
 
 @pytest.mark.parametrize("n_bits", [3, 64, 150])
 @pytest.mark.parametrize("size", [1, 7, 1 << 17])
-def test_batches_walk_what_is_there(
+def test_batches_contain_all_codes(
     n_bits: int, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bitfold.search.index._BATCH_CODES", size)
+    monkeypatch.setattr("bitfold.search.index._CODES_PER_BATCH", size)
     rng = np.random.default_rng(0)
     codes = bf.Codes.from_bits(rng.integers(0, 2, (60, n_bits), np.uint8))
     ids = rng.permutation(1000)[:60] - 500
     index = bf.HammingIndex(n_bits)
-    assert content(index) == {}
+    assert read_batches(index) == {}
     index.add(codes[:40], ids=ids[:40])
     index.add(codes[40:], ids=ids[40:])
     index.remove(ids[5:20])
     expected = {int(i): c.tobytes() for i, c in zip(ids, codes.packed, strict=True)}
     for number in ids[5:20].tolist():
         del expected[number]
-    assert content(index) == expected
+    assert read_batches(index) == expected
     assert all(len(part.ids) == len(part.codes) <= size for part in index.batches())
     index.save(tmp_path / "i")
     with bf.HammingIndex.open(tmp_path / "i", mode="a") as stored:
-        assert content(stored) == expected
+        assert read_batches(stored) == expected
         walk = stored.batches()
         first = next(walk)
-        stored.remove(list(expected))  # whoever walks sees what was there when it began
+        # The iteration continues with the codes that were present at its start.
+        stored.remove(list(expected))
         assert sum(len(part.ids) for part in walk) == len(expected) - len(first.ids)
-        assert content(stored) == {}
+        assert read_batches(stored) == {}
 
 
 def test_reader_and_writer(tmp_path: Path, index: bf.HammingIndex) -> None:

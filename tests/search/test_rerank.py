@@ -72,7 +72,7 @@ def test_memmap_and_own_ids(tmp_path: Path) -> None:
     assert np.array_equal(hits.ids, ids[np.argsort(cdist(Q, X), axis=1)[:, :3]])
 
 
-def test_asymmetric_is_the_weighted_hamming_distance(index: bf.HammingIndex) -> None:
+def test_embedding_distance_is_the_weighted_hamming_distance(index: bf.HammingIndex) -> None:
     reals = Q @ DIRECTIONS
     hits = index.search(codes(Q), 500, rerank=bf.RerankByEmbedding(reals, n_candidates=500))
     bits = codes(X).unpack()
@@ -82,7 +82,7 @@ def test_asymmetric_is_the_weighted_hamming_distance(index: bf.HammingIndex) -> 
         assert np.array_equal(np.sort(hits.ids[i]), np.arange(500))
 
 
-def test_asymmetric_finds_more_neighbors_than_hamming(index: bf.HammingIndex) -> None:
+def test_embedding_finds_more_neighbors_than_hamming(index: bf.HammingIndex) -> None:
     queries = X[:100] + 0.05 * RNG.standard_normal((100, 20)).astype(np.float32)
     truth = np.argsort(cdist(queries, X), axis=1)[:, :10]
     plain = index.search(codes(queries), 10)
@@ -96,8 +96,8 @@ def test_asymmetric_finds_more_neighbors_than_hamming(index: bf.HammingIndex) ->
 
 
 def test_zero_vector_has_cosine_distance_one(index: bf.HammingIndex) -> None:
-    nothing = np.zeros((1, 20), np.float32)
-    hits = index.search(codes(nothing), 3, rerank=bf.RerankByVectors(X, nothing, metric="cosine"))
+    zero = np.zeros((1, 20), np.float32)
+    hits = index.search(codes(zero), 3, rerank=bf.RerankByVectors(X, zero, metric="cosine"))
     assert hits.distances.tolist() == [[1, 1, 1]]
 
 
@@ -114,7 +114,7 @@ def test_zero_vector_has_cosine_distance_one(index: bf.HammingIndex) -> None:
         ),
         (
             bf.RerankByVectors(X[:100], Q),
-            "vectors of RerankByVectors must be complete: a row for id",
+            "vectors of RerankByVectors has 100 rows, but none for id",
         ),
         (
             bf.RerankByVectors(X, Q, ids=[1, 2]),
@@ -122,7 +122,7 @@ def test_zero_vector_has_cosine_distance_one(index: bf.HammingIndex) -> None:
         ),
         (
             bf.RerankByVectors(X, Q, n_candidates=0),
-            "candidates of RerankByVectors must be at least 1, got 0",
+            "n_candidates of RerankByVectors must be at least 1, got 0",
         ),
         (
             bf.RerankByVectors(X, Q * np.nan),
@@ -130,7 +130,7 @@ def test_zero_vector_has_cosine_distance_one(index: bf.HammingIndex) -> None:
         ),
         (
             bf.RerankByEmbedding(Q),
-            r"reals of RerankByEmbedding must be of shape \(7, 24\), got shape \(7, 20\)",
+            r"query_embedding of RerankByEmbedding must be of shape \(7, 24\), got shape \(7, 20\)",
         ),
     ],
 )
@@ -139,7 +139,7 @@ def test_errors(index: bf.HammingIndex, rerank: Reranker, message: str) -> None:
         index.search(codes(Q), 3, rerank=rerank)
 
 
-def test_the_row_that_is_not_finite_is_named(index: bf.HammingIndex) -> None:
+def test_error_names_the_row_that_is_not_finite(index: bf.HammingIndex) -> None:
     nearest = int(index.search(codes(Q), 5).ids.max())
     vectors = X.copy()
     vectors[nearest] = np.nan

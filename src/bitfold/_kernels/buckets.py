@@ -1,8 +1,8 @@
-"""Radius lookup in less than a scan: multi-index hashing over the distinct codes.
+"""Radius lookup without a scan: multi-index hashing over the distinct codes.
 
-A code within radius r of the query, cut into s parts, is within ⌊r/s⌋ of it in some part; so it
-is found by probing a table of codes per part, at very few keys. Norouzi, Punjani and Fleet,
-*Fast exact search in Hamming space with multi-index hashing*, PAMI 2014.
+If codes are divided into s parts, a code within radius r of the query is within ⌊r/s⌋ of it in at
+least one part. It is found by probing one table per part at a few values. Norouzi, Punjani and
+Fleet, *Fast exact search in Hamming space with multi-index hashing*, PAMI 2014.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import numpy as np
 from numba import njit
 
 from bitfold._kernels.hamming import popcount
-from bitfold._kernels.ranking import distance, expand, places
+from bitfold._kernels.ranking import append_keys, measure_code, member_range
 from bitfold._types import BoolArray, Int64Array, UInt32Array, UInt64Array, Words
 
 
 @njit(nogil=True, cache=True)
-def part_of(words: Words, code: int, first: int, width: int) -> Any:
-    """Bits [first, first + width) of a code, which may straddle two words."""
+def _part_value(words: Words, code: int, first: int, width: int) -> Any:
+    """Return the bits [first, first + width) of a code; they may span two words."""
     w, shift = first >> 6, np.uint64(first & 63)
     value = words[w, code] >> shift
     taken = 64 - (first & 63)
@@ -29,19 +29,21 @@ def part_of(words: Words, code: int, first: int, width: int) -> Any:
 
 
 @njit(nogil=True, cache=True)
-def fill(words: Words, first: int, width: int, starts: UInt32Array, order: UInt32Array) -> None:
-    """Sort codes by one part: those with key v are ``order[starts[v]:starts[v + 1]]``."""
+def sort_by_part(
+    words: Words, first: int, width: int, starts: UInt32Array, order: UInt32Array
+) -> None:
+    """Sort codes by one part: those with value v are ``order[starts[v]:starts[v + 1]]``."""
     n = words.shape[1]
     starts[:] = 0
     for c in range(n):
-        starts[part_of(words, c, first, width) + 1] += 1
+        starts[_part_value(words, c, first, width) + 1] += 1
     for v in range(1, starts.shape[0]):
         starts[v] += starts[v - 1]
     for c in range(n):
-        v = part_of(words, c, first, width)
+        v = _part_value(words, c, first, width)
         order[starts[v]] = c
         starts[v] += 1
-    # Filling moved each start to the next key's; one shift takes them back.
+    # Each start has moved to that of the next value; shift them back.
     for v in range(starts.shape[0] - 1, 0, -1):
         starts[v] = starts[v - 1]
     starts[0] = 0
@@ -49,14 +51,14 @@ def fill(words: Words, first: int, width: int, starts: UInt32Array, order: UInt3
 
 @njit(nogil=True, cache=True)
 def _next_mask(mask: int) -> int:
-    """Return the next larger number with as many ones (Gosper)."""
+    """Return the next larger integer with the same number of ones (Gosper's hack)."""
     low = mask & -mask
     ripple = mask + low
     return (((ripple ^ mask) >> 2) // low) | ripple
 
 
 @njit(nogil=True, cache=True)
-def _found_before(
+def _is_found_earlier(
     words: Words,
     code: int,
     queries: Words,
@@ -66,20 +68,20 @@ def _found_before(
     radii: Int64Array,
     part: int,
 ) -> bool:
-    """Tell whether an earlier part has found the code already."""
+    """Return whether an earlier part has already found the code."""
     for p in range(part):
-        a = part_of(words, code, firsts[p], widths[p])
-        b = part_of(queries, q, firsts[p], widths[p])
+        a = _part_value(words, code, firsts[p], widths[p])
+        b = _part_value(queries, q, firsts[p], widths[p])
         if popcount(np.uint64(a ^ b)) <= radii[p]:
             return True
     return False
 
 
 @njit(nogil=True, cache=True)
-def within(
+def probe_within(
     queries: Words,
     words: Words,
-    heads: UInt32Array,
+    part_starts: UInt32Array,
     order: UInt32Array,
     firsts: Int64Array,
     widths: Int64Array,
@@ -89,43 +91,44 @@ def within(
     members: UInt32Array,
     deleted: BoolArray,
     keys: UInt64Array,
-    offsets: Int64Array,
+    ends: Int64Array,
 ) -> int:
-    """List the items within ``radius`` of each query, sorted, as keys; return how many.
+    """Write the sorted keys of all items within ``radius`` of each query; return their number.
 
-    ``heads`` holds the starts of all parts, one after the other, ``order`` the codes by each. A
-    result beyond the length of ``keys`` means that there was no room and it must be called
-    again with that much.
+    ``part_starts`` contains the starts of all parts, one after the other, and ``order`` the codes
+    sorted by each part. ``ends`` receives the position where the keys of each query end. If the
+    result is larger than the length of ``keys``, the keys are incomplete: call again with an
+    array of that length.
     """
     filled = 0
     columns = np.ascontiguousarray(queries.T)
     for q in range(queries.shape[0]):
         begin = filled
         flat_query = queries[q]
-        base = 0
+        part_first = 0
         for part in range(order.shape[0]):
-            key = part_of(columns, q, firsts[part], widths[part])
+            value = _part_value(columns, q, firsts[part], widths[part])
             for ones in range(radii[part] + 1):
                 mask = (1 << ones) - 1
                 while mask < (1 << widths[part]):
-                    place = base + (key ^ mask)
-                    for e in range(heads[place], heads[place + 1]):
+                    slot = part_first + (value ^ mask)
+                    for e in range(part_starts[slot], part_starts[slot + 1]):
                         code = np.int64(order[part, e])
-                        d = distance(words, code, flat_query)
-                        if d > radius or _found_before(
+                        d = measure_code(words, code, flat_query)
+                        if d > radius or _is_found_earlier(
                             words, code, columns, q, firsts, widths, radii, part
                         ):
                             continue
-                        first, last = places(code, starts)
+                        first, last = member_range(code, starts)
                         if filled + last - first <= keys.shape[0]:
-                            filled = expand(code, d, starts, members, deleted, keys, filled)
+                            filled = append_keys(code, d, starts, members, deleted, keys, filled)
                         else:
                             filled += last - first
                     if ones == 0:
                         break
                     mask = _next_mask(mask)
-            base += (1 << widths[part]) + 1
-        offsets[q] = filled
+            part_first += (1 << widths[part]) + 1
+        ends[q] = filled
         if begin + 1 < filled <= keys.shape[0]:
             keys[begin:filled].sort()
     return filled

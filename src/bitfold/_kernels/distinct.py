@@ -1,4 +1,4 @@
-"""Distinct codes in the order of their first item, by a hash table."""
+"""Find distinct codes with a hash table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bitfold._types import Int32Array, UInt32Array, Words
 
 @njit(nogil=True, cache=True)
 def _mix(code: Words) -> np.uint64:
-    """Spread a code's bits over a word (the finalizer of MurmurHash3)."""
+    """Return a hash of a code (the finalizer of MurmurHash3)."""
     h = np.uint64(0x9E3779B97F4A7C15)
     for w in range(code.shape[0]):
         h ^= code[w]
@@ -24,10 +24,11 @@ def _mix(code: Words) -> np.uint64:
 
 @njit(nogil=True, cache=True)
 def group(words: Words, table: Int32Array, code_of: UInt32Array) -> int:
-    """Number the distinct codes as they first appear; return how many there are.
+    """Number the distinct codes in the order of their first items; return their number.
 
-    ``table`` is filled with -1, its length a power of two above the number of codes; ``code_of``
-    receives each item's number. The first item of each code is moved to the front of ``words``.
+    ``words`` has one row per item; afterward its first rows are the distinct codes. ``code_of``
+    receives the number of each item's code. ``table`` must contain -1, and its length must be a
+    power of two that is larger than the number of items.
     """
     mask = np.uint64(table.shape[0] - 1)
     n_words = words.shape[1]
@@ -54,15 +55,15 @@ def group(words: Words, table: Int32Array, code_of: UInt32Array) -> int:
 
 
 @njit(nogil=True, cache=True)
-def postings(code_of: UInt32Array, starts: UInt32Array, members: UInt32Array) -> None:
-    """List each code's items, ascending: ``starts`` has one place more than there are codes."""
+def list_members(code_of: UInt32Array, starts: UInt32Array, members: UInt32Array) -> None:
+    """Sort items by code: those of code c are ``members[starts[c]:starts[c + 1]]``, ascending."""
     starts[:] = 0
     for i in range(code_of.shape[0]):
         starts[code_of[i] + 1] += 1
     for c in range(1, starts.shape[0]):
         starts[c] += starts[c - 1]
-    place = starts.copy()
+    position = starts.copy()
     for i in range(code_of.shape[0]):
         c = code_of[i]
-        members[place[c]] = i
-        place[c] += 1
+        members[position[c]] = i
+        position[c] += 1

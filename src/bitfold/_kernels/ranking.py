@@ -1,10 +1,10 @@
 """Exact ranking by Hamming distance: one pass of xor and popcount over the distinct codes.
 
-Codes are scanned in the order of their smallest item, and items within a code ascend, so that
-ties fall by item without being sorted. ``starts`` and ``members`` list the items of each code;
-both are empty when every code has one item, its own number. ``deleted`` marks removed items; it is
-empty when there are none. Words stand column by column, ``words[w, c]``: the layout that
-vectorizes.
+Codes are scanned in the order of their smallest item, and the items of a code are ascending, so
+ties go by item without sorting. ``starts`` and ``members`` list the items of each code; both are
+empty if every code has one item, which then has the code's number. ``deleted`` marks deleted
+items; it is empty if there are none. Words are stored column by column, ``words[w, c]``, the
+layout that vectorizes.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 
 from bitfold._kernels.hamming import popcount
+from bitfold._kernels.keys import distance_of, item_of, pack_key
 from bitfold._types import (
     BoolArray,
     Int32Array,
@@ -26,16 +27,16 @@ from bitfold._types import (
 )
 
 _CHUNK = 256
-"""Codes looked at together: first, vectorized, whether any is near enough, then which."""
+"""Number of codes scanned together: a vectorized loop finds whether any is near enough."""
 
 _TILE = 1 << 15
-"""Words of codes that all queries see before the next: a core's cache holds them, memory would be
-too slow for one query after the other."""
+"""Number of words that all queries scan before the next tile, so that they stay in the cache of a
+core."""
 
 
 @njit(nogil=True, cache=True)
-def distance(words: Words, code: int, query: Words) -> int:
-    """Hamming distance of a query to one code."""
+def measure_code(words: Words, code: int, query: Words) -> int:
+    """Return the Hamming distance of a query to one code."""
     total = 0
     for w in range(words.shape[0]):
         total += popcount(words[w, code] ^ query[w])
@@ -43,31 +44,31 @@ def distance(words: Words, code: int, query: Words) -> int:
 
 
 @njit(nogil=True, cache=True)
-def places(code: int, starts: UInt32Array) -> tuple[Any, Any]:
-    """Return where the items of a code begin and end."""
+def member_range(code: int, starts: UInt32Array) -> tuple[Any, Any]:
+    """Return the range of a code's items in ``members``."""
     if starts.shape[0]:
         return np.int64(starts[code]), np.int64(starts[code + 1])
     return code, code + 1
 
 
 @njit(nogil=True, cache=True)
-def _place(distances: Int32Array, items: Int64Array, filled: int, d: int, item: int) -> int:
-    """Insert (d, item) into a sorted list of at most k; return how many it holds."""
+def _insert(distances: Int32Array, items: Int64Array, filled: int, d: int, item: int) -> int:
+    """Insert (d, item) into a sorted list of at most k entries; return its new length."""
     k = distances.shape[0]
-    place = filled if filled < k else k - 1
-    while place > 0 and (
-        distances[place - 1] > d or (distances[place - 1] == d and items[place - 1] > item)
+    position = filled if filled < k else k - 1
+    while position > 0 and (
+        distances[position - 1] > d or (distances[position - 1] == d and items[position - 1] > item)
     ):
-        distances[place] = distances[place - 1]
-        items[place] = items[place - 1]
-        place -= 1
-    distances[place] = d
-    items[place] = item
+        distances[position] = distances[position - 1]
+        items[position] = items[position - 1]
+        position -= 1
+    distances[position] = d
+    items[position] = item
     return min(filled + 1, k)
 
 
 @njit(nogil=True, cache=True)
-def _offer(
+def _insert_items(
     code: int,
     d: int,
     starts: UInt32Array,
@@ -77,9 +78,9 @@ def _offer(
     items: Int64Array,
     filled: int,
 ) -> int:
-    """Offer the items of a code; those after the first that is too late are later still."""
+    """Insert the items of a code until one is beyond the list; the later ones are as well."""
     k = distances.shape[0]
-    first, last = places(code, starts)
+    first, last = member_range(code, starts)
     for e in range(first, last):
         item = np.int64(members[e]) if members.shape[0] else e
         if deleted.shape[0] and deleted[item]:
@@ -88,16 +89,16 @@ def _offer(
             d > distances[k - 1] or (d == distances[k - 1] and item > items[k - 1])
         ):
             break
-        filled = _place(distances, items, filled, d, item)
+        filled = _insert(distances, items, filled, d, item)
     return filled
 
 
 @njit(nogil=True, cache=True)
-def _seek_1(words: Words, query: Words, start: int, last: int, limit: int) -> int:
+def _find_chunk_1(words: Words, query: Words, start: int, last: int, limit: int) -> int:
     """Return the start of the next chunk with a code of one word within ``limit``.
 
-    The hot loops: nothing but xor, popcount and compare, without a branch, so that they are
-    vectorized. One for each width that is common; the general one pays for its buffer.
+    These are the hot loops: xor, popcount and compare without a branch, so that they are
+    vectorized. Common widths have their own loop; the general loop needs a buffer.
     """
     p = query[0]
     while start < last:
@@ -112,7 +113,7 @@ def _seek_1(words: Words, query: Words, start: int, last: int, limit: int) -> in
 
 
 @njit(nogil=True, cache=True)
-def _seek_2(words: Words, query: Words, start: int, last: int, limit: int) -> int:
+def _find_chunk_2(words: Words, query: Words, start: int, last: int, limit: int) -> int:
     """Return the start of the next chunk with a code of two words within ``limit``."""
     p, q = query[0], query[1]
     while start < last:
@@ -128,7 +129,7 @@ def _seek_2(words: Words, query: Words, start: int, last: int, limit: int) -> in
 
 
 @njit(nogil=True, cache=True)
-def _seek_4(words: Words, query: Words, start: int, last: int, limit: int) -> int:
+def _find_chunk_4(words: Words, query: Words, start: int, last: int, limit: int) -> int:
     """Return the start of the next chunk with a code of four words within ``limit``."""
     p, q, r, s = query[0], query[1], query[2], query[3]
     while start < last:
@@ -146,8 +147,8 @@ def _seek_4(words: Words, query: Words, start: int, last: int, limit: int) -> in
 
 
 @njit(nogil=True, cache=True)
-def measure(words: Words, i: int, j: int, query: Words, out: Int64Array) -> None:
-    """Distances of a query to the codes [i, j), of any width."""
+def measure_codes(words: Words, i: int, j: int, query: Words, out: Int64Array) -> None:
+    """Write the distances of a query to the codes [i, j) of any width to ``out``."""
     out[: j - i] = 0
     for w in range(words.shape[0]):
         column, word = words[w, i:j], query[w]
@@ -156,18 +157,20 @@ def measure(words: Words, i: int, j: int, query: Words, out: Int64Array) -> None
 
 
 @njit(nogil=True, cache=True)
-def _seek(words: Words, query: Words, start: int, last: int, limit: int, buffer: Int64Array) -> int:
+def _find_chunk(
+    words: Words, query: Words, start: int, last: int, limit: int, buffer: Int64Array
+) -> int:
     """Return the start of the next chunk with a code of any width within ``limit``."""
     n_words = words.shape[0]
     if n_words == 1:
-        return _seek_1(words, query, start, last, limit)
+        return _find_chunk_1(words, query, start, last, limit)
     if n_words == 2:
-        return _seek_2(words, query, start, last, limit)
+        return _find_chunk_2(words, query, start, last, limit)
     if n_words == 4:
-        return _seek_4(words, query, start, last, limit)
+        return _find_chunk_4(words, query, start, last, limit)
     while start < last:
         stop = min(start + _CHUNK, last)
-        measure(words, start, stop, query, buffer)
+        measure_codes(words, start, stop, query, buffer)
         near = 0
         for i in range(stop - start):
             near += buffer[i] <= limit
@@ -178,7 +181,7 @@ def _seek(words: Words, query: Words, start: int, last: int, limit: int, buffer:
 
 
 @njit(nogil=True, cache=True)
-def _nearest_in(
+def _rank_tile(
     query: Words,
     words: Words,
     first: int,
@@ -192,29 +195,32 @@ def _nearest_in(
     limit: int,
     buffer: Int64Array,
 ) -> tuple[int, int]:
-    """Offer a query the codes [first, last); return how many items it has, and what still counts.
+    """Insert the codes [first, last) into the list of a query.
 
-    That is the largest distance at which an item of a later code would get in.
+    Return the length of the list, and the largest distance at which an item of a later code
+    would still be inserted.
     """
     k = distances.shape[0]
-    start = _seek(words, query, first, last, limit, buffer)
+    start = _find_chunk(words, query, first, last, limit, buffer)
     while start < last:
         stop = min(start + _CHUNK, last)
-        measure(words, start, stop, query, buffer)
+        measure_codes(words, start, stop, query, buffer)
         for i in range(stop - start):
             if buffer[i] <= limit:
                 c = start + i
-                filled = _offer(c, buffer[i], starts, members, deleted, distances, items, filled)
+                filled = _insert_items(
+                    c, buffer[i], starts, members, deleted, distances, items, filled
+                )
                 if filled == k:
-                    # A tie gets in only before the last of the list, and items ascend.
-                    late = not starts.shape[0] or items[k - 1] <= members[starts[c]]
-                    limit = int(distances[k - 1]) - late
-        start = _seek(words, query, start + _CHUNK, last, limit, buffer)
+                    # A tie is inserted only before the last entry, and items are ascending.
+                    is_late = not starts.shape[0] or items[k - 1] <= members[starts[c]]
+                    limit = int(distances[k - 1]) - is_late
+        start = _find_chunk(words, query, start + _CHUNK, last, limit, buffer)
     return filled, limit
 
 
 @njit(nogil=True, cache=True)
-def nearest(
+def rank_by_insertion(
     queries: Words,
     words: Words,
     first: int,
@@ -225,10 +231,10 @@ def nearest(
     distances: Int32Array,
     items: Int64Array,
 ) -> None:
-    """Fill each query's row with the k nearest items of the codes [first, last).
+    """Write the k nearest items of the codes [first, last) to the row of each query.
 
-    Rows are sorted by (distance, item); what is missing when there are fewer than k stays as it
-    was. k is the width of ``distances``, and small: insertion keeps the list.
+    Rows are sorted by distance, then item. If there are fewer than k items, the rest of the row
+    is unchanged. k is the number of columns of ``distances`` and should be small.
     """
     buffer = np.empty(_CHUNK, np.int64)
     filled = np.zeros(queries.shape[0], np.int64)
@@ -237,14 +243,14 @@ def nearest(
     for begin in range(first, last, tile):
         end = min(begin + tile, last)
         for q in range(queries.shape[0]):
-            filled[q], limits[q] = _nearest_in(
+            filled[q], limits[q] = _rank_tile(
                 queries[q], words, begin, end, starts, members, deleted,
                 distances[q], items[q], filled[q], limits[q], buffer,
             )  # fmt: skip
 
 
 @njit(nogil=True, cache=True)
-def nearest_many(
+def rank_by_sorting(
     queries: Words,
     words: Words,
     starts: UInt32Array,
@@ -253,20 +259,20 @@ def nearest_many(
     distances: Int32Array,
     items: Int64Array,
 ) -> None:
-    """As :func:`nearest` for a k too large to insert: find the radius that holds k, then sort."""
+    """Rank like :func:`rank_by_insertion`, for large k: sort a radius that has k items."""
     k = distances.shape[1]
     measured = np.empty(words.shape[1], np.uint16)
     for q in range(queries.shape[0]):
-        total = _measure_all(words, queries[q], starts, members, deleted, k, measured)
-        keys = np.empty(total[1], np.uint64)
+        radius, n_items = _measure_all(words, queries[q], starts, members, deleted, k, measured)
+        keys = np.empty(n_items, np.uint64)
         filled = 0
         for c in range(measured.shape[0]):
-            if measured[c] <= total[0]:
-                filled = expand(c, measured[c], starts, members, deleted, keys, filled)
+            if measured[c] <= radius:
+                filled = append_keys(c, measured[c], starts, members, deleted, keys, filled)
         keys.sort()
         for i in range(k):
-            distances[q, i] = keys[i] >> np.uint64(48)
-            items[q, i] = keys[i] & np.uint64(0xFFFFFFFFFFFF)
+            distances[q, i] = distance_of(keys[i])
+            items[q, i] = item_of(keys[i])
 
 
 @njit(nogil=True, cache=True)
@@ -279,12 +285,12 @@ def _measure_all(
     k: int,
     measured: UInt16Array,
 ) -> tuple[int, int]:
-    """Measure every code; return the smallest radius that holds k items, and how many it holds."""
+    """Measure all codes; return the smallest radius with k items, and its number of items."""
     counts = np.zeros(64 * words.shape[0] + 1, np.int64)
     buffer = np.empty(_CHUNK, np.int64)
     for start in range(0, words.shape[1], _CHUNK):
         stop = min(start + _CHUNK, words.shape[1])
-        measure(words, start, stop, query, buffer)
+        measure_codes(words, start, stop, query, buffer)
         for i in range(stop - start):
             measured[start + i] = buffer[i]
             counts[buffer[i]] += _count_live(start + i, starts, members, deleted)
@@ -297,8 +303,8 @@ def _measure_all(
 
 @njit(nogil=True, cache=True)
 def _count_live(code: int, starts: UInt32Array, members: UInt32Array, deleted: BoolArray) -> int:
-    """Count the items of a code that are there."""
-    first, last = places(code, starts)
+    """Return the number of live items of a code."""
+    first, last = member_range(code, starts)
     if not deleted.shape[0]:
         return last - first
     n_live = 0
@@ -309,7 +315,7 @@ def _count_live(code: int, starts: UInt32Array, members: UInt32Array, deleted: B
 
 
 @njit(nogil=True, cache=True)
-def within(
+def scan_within(
     queries: Words,
     words: Words,
     radius: int,
@@ -317,40 +323,40 @@ def within(
     members: UInt32Array,
     deleted: BoolArray,
     keys: UInt64Array,
-    offsets: Int64Array,
+    ends: Int64Array,
 ) -> int:
-    """List the items within ``radius`` of each query, sorted, as keys; return how many.
+    """Write the sorted keys of all items within ``radius`` of each query; return their number.
 
-    A result beyond the length of ``keys`` means that there was no room and it must be called
-    again with that much.
+    ``ends`` receives the position where the keys of each query end. If the result is larger than
+    the length of ``keys``, the keys are incomplete: call again with an array of that length.
     """
     buffer = np.empty(_CHUNK, np.int64)
     last = words.shape[1]
     filled = 0
     for q in range(queries.shape[0]):
         begin = filled
-        start = _seek(words, queries[q], 0, last, radius, buffer)
+        start = _find_chunk(words, queries[q], 0, last, radius, buffer)
         while start < last:
             stop = min(start + _CHUNK, last)
-            measure(words, start, stop, queries[q], buffer)
+            measure_codes(words, start, stop, queries[q], buffer)
             for i in range(stop - start):
                 if buffer[i] <= radius:
                     c = start + i
-                    first, end = places(c, starts)
+                    first, end = member_range(c, starts)
                     size = end - first
                     if filled + size <= keys.shape[0]:
-                        filled = expand(c, buffer[i], starts, members, deleted, keys, filled)
+                        filled = append_keys(c, buffer[i], starts, members, deleted, keys, filled)
                     else:
                         filled += size
-            start = _seek(words, queries[q], start + _CHUNK, last, radius, buffer)
-        offsets[q] = filled
+            start = _find_chunk(words, queries[q], start + _CHUNK, last, radius, buffer)
+        ends[q] = filled
         if filled <= keys.shape[0]:
             keys[begin:filled].sort()
     return filled
 
 
 @njit(nogil=True, cache=True)
-def expand(
+def append_keys(
     code: int,
     d: int,
     starts: UInt32Array,
@@ -359,12 +365,12 @@ def expand(
     keys: UInt64Array,
     filled: int,
 ) -> int:
-    """Append the live items of a code as sortable keys, distance before item."""
-    first, last = places(code, starts)
+    """Append the keys of the live items of a code; return the new number of keys."""
+    first, last = member_range(code, starts)
     for e in range(first, last):
         item = np.int64(members[e]) if members.shape[0] else e
         if deleted.shape[0] and deleted[item]:
             continue
-        keys[filled] = (np.uint64(d) << np.uint64(48)) | np.uint64(item)
+        keys[filled] = pack_key(d, item)
         filled += 1
     return filled

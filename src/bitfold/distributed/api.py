@@ -17,8 +17,7 @@ from bitfold.distributed._graph import call, in_order, reduce, sent, shared
 from bitfold.distributed._rows import DaskRows, naming_rows
 from bitfold.distributed._vectors import blocks, known, starts, vectors
 from bitfold.hashers import Hasher
-from bitfold.search import HammingIndex, Hits
-from bitfold.search.ranking import Nearest, merge
+from bitfold.search import HammingIndex, Hits, merge_hits
 
 H = TypeVar("H", bound=Hasher)
 
@@ -156,16 +155,16 @@ def search(
     n = codes.shape[0]
     _validation.check_integer(k, "k", "search", low=1, high=n, why=f"the {n} codes")
     asked, edges = sent(queries, "queries"), starts(codes)
-    found = reduce(
+    hits: Hits = reduce(
         [
             call(_nearest, block, asked, k, first)
             for block, first, last in zip(blocks(codes), edges, edges[1:], strict=False)
             if first < last
         ],
-        partial(_merged, k),
+        partial(_merge, k),
         partial(progress, "search") if progress else None,
     )
-    return Hits(found.items, found.distances)
+    return hits
 
 
 def _owner(hasher: Any) -> str:
@@ -196,14 +195,13 @@ def _packed(block: Any, hasher: Hasher, block_info: Any = None) -> UInt8Array:
         return hasher.encode(matrix).packed
 
 
-def _nearest(block: Any, queries: Codes, k: int, first_id: int) -> Nearest:
+def _nearest(block: Any, queries: Codes, k: int, first_id: int) -> Hits:
     """Search one block."""
     codes = Codes(np.asarray(block), queries.n_bits)
     index = HammingIndex(queries.n_bits)
     index.add(codes, ids=np.arange(first_id, first_id + len(codes)))
-    hits = index.search(queries, min(k, len(codes)))
-    return Nearest(hits.distances, hits.ids)
+    return index.search(queries, k)
 
 
-def _merged(k: int, *parts: Nearest) -> Nearest:
-    return merge(list(parts), k)
+def _merge(k: int, *parts: Hits) -> Hits:
+    return merge_hits(parts, k)

@@ -303,7 +303,7 @@ def _model_about(shown: Shown) -> schemas.ModelAbout:
         n_bits=model.n_bits,
         n_features=model.hasher.n_features_in_,
         n_items=len(model.index),
-        n_distinct=model.segment.n_distinct,
+        n_distinct=model.n_distinct,
         n_base=len(shown.plane.base),
     )
 

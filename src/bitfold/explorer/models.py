@@ -12,11 +12,10 @@ from numpy.typing import ArrayLike
 
 from bitfold import _validation
 from bitfold._kernels import hamming
-from bitfold._types import AnyArray, BoolArray, Ids, Int64Array, UInt8Array
+from bitfold._types import AnyArray, BoolArray, Ids, Int64Array, UInt8Array, Words
 from bitfold.codes import Codes, count_bytes
 from bitfold.hashers import Hasher, load
-from bitfold.search import HammingIndex, Hits
-from bitfold.search.segment import Segment
+from bitfold.search import Buckets, HammingIndex, Hits
 
 
 class Spread(NamedTuple):
@@ -38,14 +37,14 @@ class Coded:
         The model.
     index
         Codes of the items.
-    segment
-        The same codes, equal ones once.
+    buckets
+        The distinct codes, with the items that have each.
     """
 
     name: str
     hasher: Hasher
     index: HammingIndex
-    segment: Segment
+    buckets: Buckets
 
     @classmethod
     def open(cls, index_path: Path, model_path: Path, name: str) -> Coded:
@@ -57,7 +56,7 @@ class Coded:
             _validation.raise_invalid("codes", str(model_path), demand, f"{hasher.n_bits_} bits")
         if not len(index):
             raise ValueError(f"{index_path} must hold codes to look at, got an empty index.")
-        return cls(name, hasher, index, _grouped(index))
+        return cls(name, hasher, index, index.buckets())
 
     @property
     def n_bits(self) -> int:
@@ -67,30 +66,31 @@ class Coded:
     @cached_property
     def ids(self) -> Ids:
         """Ids of all items, ascending."""
-        return self.segment.ids_of(np.arange(self.segment.n_items))
+        return np.sort(self.buckets.ids)
 
     @cached_property
     def sizes(self) -> Int64Array:
-        """How many items each bucket (distinct code) holds."""
-        starts = self.segment.starts.astype(np.int64)
-        return np.diff(starts) if len(starts) else np.ones(self.segment.n_distinct, np.int64)
+        """Number of items per bucket (distinct code)."""
+        return self.buckets.sizes
+
+    @property
+    def n_distinct(self) -> int:
+        """Number of distinct codes."""
+        return len(self.buckets.codes)
 
     def __contains__(self, item: int) -> bool:
-        fits = -(1 << 63) <= item < 1 << 63
-        return fits and bool(self.segment.find(np.array([item], np.int64))[0] >= 0)
+        if not self.ids[0] <= item <= self.ids[-1]:
+            return False
+        return bool(self.ids[np.searchsorted(self.ids, item)] == item)
 
     def members(self, bucket: int, at_most: int) -> Ids:
         """Return the first ids of a bucket."""
-        if not len(self.segment.starts):
-            return self.segment.ids_of(np.array([bucket]))
-        begin, end = (int(place) for place in self.segment.starts[bucket : bucket + 2])
-        return self.segment.ids_of(self.segment.members[begin : min(end, begin + at_most)])
+        begin, end = (int(offset) for offset in self.buckets.offsets[bucket : bucket + 2])
+        return self.buckets.ids[begin : min(end, begin + at_most)]
 
     def bits(self, buckets: AnyArray | slice) -> UInt8Array:
-        """Return codes of buckets as 0 and 1, one a row."""
-        words = np.ascontiguousarray(self.segment.words[:, buckets].T)
-        packed = words.view(np.uint8)[:, : count_bytes(self.n_bits)]
-        return np.unpackbits(packed, axis=1, count=self.n_bits)
+        """Return the bits of some buckets, one row per code."""
+        return np.unpackbits(self.buckets.codes.packed[buckets], axis=1, count=self.n_bits)
 
     def codes(self, ids: ArrayLike) -> Codes:
         """Return the codes of some items."""
@@ -116,11 +116,15 @@ class Coded:
         kept = np.flatnonzero(found.ids[0] != but)[:wanted]
         return Hits(found.ids[:, kept], found.distances[:, kept])
 
+    @cached_property
+    def _columns(self) -> Words:
+        """The distinct codes as words, one column per code."""
+        return np.ascontiguousarray(self.buckets.codes.words().T)
+
     @property
     def ids_by_bucket(self) -> Ids:
         """Ids of all items, bucket by bucket."""
-        segment = self.segment
-        return segment.ids_of(segment.members) if len(segment.starts) else self.ids
+        return self.buckets.ids
 
     def spread(self, code: Codes, alike: BoolArray | None = None, but: int | None = None) -> Spread:
         """Count the items within each radius.
@@ -134,8 +138,8 @@ class Coded:
         but
             The item whose code it is, and that does not count.
         """
-        distances = np.empty(self.segment.n_distinct, np.uint16)
-        hamming.measure(code.words()[0], self.segment.words, distances)
+        distances = np.empty(self.n_distinct, np.uint16)
+        hamming.measure(code.words()[0], self._columns, distances)
         itself = but is not None and but in self
         counts = np.bincount(distances, self.sizes, self.n_bits + 1).astype(np.int64)
         counts[0] -= itself
@@ -151,9 +155,3 @@ def distances(code: Codes, others: Codes) -> Int64Array:
     differing = np.bitwise_count(code.words() ^ others.words())
     total: Int64Array = differing.sum(axis=1, dtype=np.int64)
     return total
-
-
-def _grouped(index: HammingIndex) -> Segment:
-    """Return all codes as one segment, equal ones once."""
-    ids, codes, *_ = zip(*index.batches(), strict=True)
-    return Segment.build(Codes.concatenate(codes).words(), np.concatenate(ids))

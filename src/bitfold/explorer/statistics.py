@@ -129,7 +129,7 @@ def correlations(bits: UInt8Array, weights: Float64Array) -> tuple[Float64Array,
 
 
 def _bits(coded: Coded) -> tuple[Float64Array, Float64Array]:
-    n = coded.segment.n_distinct
+    n = coded.n_distinct
     chosen = np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64)
     return correlations(coded.bits(chosen), coded.sizes[chosen].astype(np.float64))
 

@@ -281,7 +281,9 @@ class HammingIndex(CodeIndex):
         >>> buckets.codes.unpack().tolist(), buckets.sizes.tolist(), buckets.ids.tolist()
         ([[0, 0, 1], [1, 1, 1]], [2, 1], [0, 2, 1])
         """
-        empty = Segment.build(np.empty((0, -(-self.n_bits // 64)), np.uint64), np.empty(0, np.int64))
+        empty = Segment.build(
+            np.empty((0, -(-self.n_bits // 64)), np.uint64), np.empty(0, np.int64)
+        )
         segment = Segment.merge([empty, *self._segments])
         codes = self._to_codes(np.ascontiguousarray(segment.words.T))
         if not len(segment.starts):
@@ -393,9 +395,9 @@ class HammingIndex(CodeIndex):
 
     def _check_new(self, ids: Ids) -> None:
         """Raise if the index already has codes with these ids."""
-        known = np.concatenate([ids[segment.find(ids) >= 0] for segment in self._segments] or [[]])
-        if len(known):
-            raise_duplicate_ids(np.sort(known), "HammingIndex")
+        known = [ids[segment.find(ids) >= 0] for segment in self._segments]
+        if any(map(len, known)):
+            raise_duplicate_ids(np.sort(np.concatenate(known)), "HammingIndex")
 
     def _to_codes(self, words: Words) -> Codes:
         packed = words.view(np.uint8)[:, : count_bytes(self.n_bits)]

@@ -117,7 +117,10 @@ class RadiusLookup:
 
     def within(self, queries: Words, radius: int) -> RadiusHits:
         """Return the live items within a radius of each query."""
-        plan = self.choose_plan(len(queries), radius)
+        return self.run(self.choose_plan(len(queries), radius), queries, radius)
+
+    def run(self, plan: Plan | None, queries: Words, radius: int) -> RadiusHits:
+        """Look up with the tables of a plan, or scan without one."""
         if plan is not None:
             self._build_tables(plan)
         find: Callable[[Words], _Matches] = partial(self._find, radius=radius, plan=plan)

@@ -21,9 +21,7 @@ _FLOATS_PER_BLOCK = 1 << 22
 """Number of floats of candidates that are measured together: 16 MB."""
 
 
-def rerank_hits(
-    hits: Hits, rerank: Reranker, k: int, codes_of: Callable[[Ids], Codes]
-) -> Hits:
+def rerank_hits(hits: Hits, rerank: Reranker, k: int, codes_of: Callable[[Ids], Codes]) -> Hits:
     """Order candidates by a finer distance.
 
     Parameters

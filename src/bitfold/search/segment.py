@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bitfold._kernels import distinct
 from bitfold._types import (
@@ -19,7 +20,6 @@ from bitfold._types import (
     BoolArray,
     Ids,
     Int64Array,
-    SignedIntArray,
     UInt32Array,
     Words,
 )
@@ -111,11 +111,11 @@ class Segment:
         """Whether each item is still present."""
         return ~self.deleted if len(self.deleted) else np.ones(self.n_items, bool)
 
-    def ids_of(self, items: SignedIntArray | UInt32Array) -> Ids:
+    def ids_of(self, items: NDArray[np.integer]) -> Ids:
         """Return the ids of some items."""
         return np.take(self.ids, items)
 
-    def item_words(self, items: SignedIntArray | None = None) -> Words:
+    def item_words(self, items: NDArray[np.integer] | None = None) -> Words:
         """Return the codes of some or all items, one row per item."""
         if not len(self.starts):
             return self.words.T if items is None else self.words.T[items]
