@@ -20,6 +20,7 @@ from bitfold import datasets
 from bitfold.embedding import descent
 from bitfold.embedding.affinity import perplexity_affinities
 from bitfold.embedding.tsne import cauchy_repulsion, tsne
+from bitfold.errors import MissingDataError
 
 FloatArray = NDArray[np.float32]
 
@@ -43,7 +44,7 @@ def vectors() -> FloatArray:
     """69,000 × 784 float32."""
     try:
         return datasets.mnist().database.astype(np.float32) / np.float32(255)
-    except datasets.MissingDataError:
+    except MissingDataError:
         return np.random.default_rng(0).random((69000, 784), dtype=np.float32)
 
 

@@ -11,11 +11,13 @@ import dask.array as da
 import faiss
 import numpy as np
 from numpy.typing import NDArray
+from reproduction.sift_photos import sift_photos
 
 import bitfold as bf
 from benchmarks._harness import Ratio, dask_workers, side_by_side
-from bitfold import datasets, distributed
+from bitfold import distributed
 from bitfold.distributed._rows import DaskRows
+from bitfold.errors import MissingDataError
 from distributed import Client
 
 FloatArray = NDArray[np.float32]
@@ -35,8 +37,8 @@ def run() -> list[Ratio]:
 def vectors() -> FloatArray:
     """1,000,000 × 128 float32."""
     try:
-        return np.asarray(datasets.sift_photos().database, np.float32)
-    except datasets.MissingDataError:
+        return np.asarray(sift_photos().database, np.float32)
+    except MissingDataError:
         rng = np.random.default_rng(0)
         centers = rng.random((1000, 128), dtype=np.float32)
         spread = rng.standard_normal((1_000_000, 128), dtype=np.float32)

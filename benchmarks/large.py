@@ -9,15 +9,16 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from reproduction.sift_photos import sift_photos
 from scipy.sparse import csr_array
 
 import bitfold as bf
 from benchmarks._harness import Ratio, seconds, side_by_side
 from benchmarks.core import vectors, warm_up
-from bitfold import datasets
 from bitfold.embedding import descent
 from bitfold.embedding.affinity import perplexity_affinities
 from bitfold.embedding.tsne import cauchy_repulsion, kl_divergence
+from bitfold.errors import MissingDataError
 
 FloatArray = NDArray[np.float32]
 
@@ -112,8 +113,8 @@ print(peak() - before, middle - start, time.perf_counter() - middle)
 def million() -> list[Ratio]:
     """Fit with m = 1,000 and encode a million SIFT descriptors, and half as many."""
     try:
-        X = datasets.sift_photos(n_queries=1).database
-    except datasets.MissingDataError:
+        X = sift_photos(n_queries=1).database
+    except MissingDataError:
         return []
     memory, whole = _measured(X, len(X))
     _, half = _measured(X, len(X) // 2)

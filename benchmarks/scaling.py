@@ -24,7 +24,8 @@ from benchmarks import _costs
 from benchmarks._costs import ENCODE, FIT, FIT_ALL, INDEX, LOCAL, ONE, SEARCH, TWO
 from benchmarks._harness import Ratio, best_of, dask_workers
 from benchmarks.streaming import D, write_vectors
-from bitfold import datasets, distributed
+from bitfold import distributed
+from bitfold.io import open_vectors
 from bitfold.io.codes_file import encode_to_file
 from distributed import wait
 
@@ -110,7 +111,7 @@ def random_codes(n: int, seed: int = 0) -> bf.Codes:
 
 def here(folder: Path, n: int) -> dict[str, object]:
     """Measure this process on all its cores: from a file, to files."""
-    X, model, out = datasets.open_vectors(folder / "x.npy")[:n], hasher(), folder / "c.npy"
+    X, model, out = open_vectors(folder / "x.npy")[:n], hasher(), folder / "c.npy"
     timed = partial(best_of, times=3)
     took = {
         FIT: timed(lambda: model.fit(X)),

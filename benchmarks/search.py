@@ -22,6 +22,7 @@ from benchmarks._harness import Ratio, best_of, seconds, side_by_side
 from bitfold import datasets
 from bitfold._kernels.hamming import popcount
 from bitfold._threads import map_blocks
+from bitfold.errors import MissingDataError
 
 Bytes = NDArray[np.uint8]
 
@@ -200,7 +201,7 @@ def real_sets() -> dict[str, tuple[NDArray[np.float32], NDArray[np.float32], int
     sets = {}
     try:
         mnist = datasets.mnist()
-    except datasets.MissingDataError:
+    except MissingDataError:
         return {}
     sets["MNIST"] = (mnist.database.astype(np.float32), mnist.queries.astype(np.float32), 1000)
     folder = Path(os.environ["BITFOLD_DATA"]) / "sift"

@@ -12,11 +12,12 @@ from typing import Any
 import faiss
 import numpy as np
 from numpy.typing import NDArray
+from reproduction.cifar10_jpeg import load_cifar10_jpeg
 from tests.stores.postgres import running
 
 import bitfold as bf
 from benchmarks._harness import Ratio, best_of
-from bitfold import datasets
+from bitfold.errors import MissingDataError
 from bitfold.hashers import ITQ, KLSH, LSH, PCAH, Hasher, SpH
 from bitfold.search import Hits
 from bitfold.stores import FaissStore, LanceStore, PgvectorStore, RerankByStoredVectors, Store
@@ -65,8 +66,8 @@ def loading(name: str, codes: bf.Codes, make: Callable[[], Store]) -> Ratio:
 def two_stages(url: str, folder: str) -> list[Ratio]:
     """Recall of CIFAR-10's GIST by the hasher that keeps ℓ2 best: the index, then every store."""
     try:
-        data = datasets.cifar10(QUERIES)
-    except datasets.MissingDataError:
+        data = load_cifar10_jpeg(QUERIES)
+    except MissingDataError:
         return []
     X, Q = (np.ascontiguousarray(part, np.float32) for part in (data.database, data.queries))
     truth = faiss.knn(Q, X, K)[1]

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from reproduction.sift_photos import sift_photos
 
 import bitfold as bf
 from benchmarks._harness import Ratio, seconds
-from bitfold import datasets
+from bitfold.errors import MissingDataError
+from bitfold.io import open_vectors
 from bitfold.io.codes_file import encode_to_file
 
 N, D = 10_000_000, 128
@@ -25,8 +27,8 @@ CHILD = """
 import re, sys
 from pathlib import Path
 import bitfold as bf
-from bitfold.datasets import open_vectors
-from bitfold.streaming import encode_to_file
+from bitfold.io import open_vectors
+from bitfold.io.codes_file import encode_to_file
 
 folder = Path(sys.argv[1])
 model, vectors = bf.load(folder / "m.bitfold"), open_vectors(folder / "x.npy")
@@ -41,7 +43,7 @@ def run() -> list[Ratio]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
         write_vectors(path / "x.npy")
-        mapped = datasets.open_vectors(path / "x.npy")
+        mapped = open_vectors(path / "x.npy")
         hasher = bf.IMH(64, base=bf.KMeansBase(400), random_state=0).fit(mapped[:100_000])
         hasher.encode(mapped[:5000])  # compiles what has changed, which takes memory
         hasher.save(path / "m.bitfold")
@@ -62,8 +64,8 @@ def jittered(rng: np.random.Generator, n: int = N) -> Iterator[NDArray[np.uint8]
     """Yield blocks of n rows in all."""
     step = 100_000
     try:
-        known = datasets.sift_photos().database
-    except datasets.MissingDataError:
+        known = sift_photos().database
+    except MissingDataError:
         known = rng.integers(0, 128, (step, D), np.uint8)
     for start in range(0, n, step):
         part = np.asarray(known[start % len(known) :][: min(step, n - start)])
@@ -80,7 +82,7 @@ def peak_memory(folder: Path) -> Ratio:
 
 def rate(hasher: bf.IMH, path: Path) -> Ratio:
     """Rows a second from the file to a file, against those from memory to memory, in turns."""
-    mapped, out = datasets.open_vectors(path), path.with_name("c.npy")
+    mapped, out = open_vectors(path), path.with_name("c.npy")
     turns = []
     for start in range(0, N, HELD):
         part = mapped[start : start + HELD]

@@ -13,8 +13,15 @@ import numpy as np
 from bitfold import datasets
 from bitfold.datasets import Dataset
 from bitfold.features import color_gist
-from bitfold.io import data_files
+from bitfold.io import read_labels, read_vectors
+from bitfold.io.download import find_file
+from reproduction.cifar10_jpeg import (
+    load_cifar10_jpeg,
+    load_cifar10_patches,
+    split_jpeg_images,
+)
 from reproduction.records import Case
+from reproduction.sift_photos import sift_photos
 
 Report = Callable[[str, int, int], None]
 """Told (stage, done, total)."""
@@ -25,10 +32,10 @@ Read = Callable[[Path], Any]
 DATA: dict[str, Callable[..., Dataset]] = {
     "digits": datasets.digits,
     "mnist": datasets.mnist,
-    "cifar10": datasets.cifar10,
-    "sift_photos": datasets.sift_photos,
+    "cifar10": load_cifar10_jpeg,
+    "sift_photos": sift_photos,
     "sift1m": datasets.sift1m,
-    "gist_cifar": datasets.cifar10_patches,
+    "gist_cifar": load_cifar10_patches,
     "gist1m": datasets.gist1m,
     **{f"manifold-{d}": partial(datasets.manifold, n_features=d) for d in (10, 16, 32, 64)},
 }
@@ -49,7 +56,7 @@ _FILES = {
 
 def at_hand(name: str) -> bool:
     """Whether a data set is there, as far as it is one that not everybody has."""
-    return name not in _FILES or data_files.existing(*_FILES[name]) is not None
+    return name not in _FILES or find_file(*_FILES[name]) is not None
 
 
 class Loader:
@@ -58,9 +65,7 @@ class Loader:
     What is no name of a data set is a file, for ``vectors`` and ``labels`` to read.
     """
 
-    def __init__(
-        self, vectors: Read = datasets.read_vectors, labels: Read = datasets.read_labels
-    ) -> None:
+    def __init__(self, vectors: Read = read_vectors, labels: Read = read_labels) -> None:
         self._read = (vectors, labels)
         self._key: tuple[object, ...] = ()
         self._data: Dataset | None = None
@@ -96,7 +101,7 @@ def _part(data: Dataset, rows: int) -> Dataset:
 
 def _few_gist(rows: int, queries: int) -> Dataset:
     """Describe so few pictures of CIFAR-10 that it takes seconds; all the patches take minutes."""
-    shown = datasets.pictures("cifar10", queries)
+    shown = split_jpeg_images(queries)
     database, asked = color_gist(shown.database[:rows]), color_gist(shown.queries)
     return Dataset(database, asked, name="GIST-960-CIFAR")
 

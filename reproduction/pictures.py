@@ -13,6 +13,7 @@ from bitfold.base_set import RandomBase
 from bitfold.datasets import Dataset
 from bitfold.hashers import IMH, LSH
 from bitfold.search import HammingIndex
+from reproduction.cifar10_jpeg import split_jpeg_images
 from reproduction.packing import pack, pack_photos
 from reproduction.records import Case
 from reproduction.retrieval import Report, Result, code
@@ -49,7 +50,10 @@ def retrieved(case: Case, data: Dataset, report: Report | None = None) -> Result
     index = HammingIndex(coded.database.n_bits)
     index.add(coded.database)
     found = index.search(coded.queries[queries], SHOWN).ids
-    shown = datasets.pictures(case.data, case.queries)
+    is_cifar10 = case.data == "cifar10"
+    shown = (
+        split_jpeg_images(case.queries) if is_cifar10 else datasets.images(case.data, case.queries)
+    )
     tiles = np.concatenate([shown.queries[queries][:, None], shown.database[found]], axis=1)
     relevant = np.asarray(data.labels)[found] == np.asarray(data.query_labels)[queries, None]
     return {"ids": found.tolist(), "relevant": relevant.tolist(), "tiles": pack_photos(tiles)}

@@ -3,55 +3,55 @@
 from __future__ import annotations
 
 import lzma
+import shutil
 from pathlib import Path
 
 import numpy as np
 
-from bitfold.datasets._base import Dataset
-from bitfold.datasets.texmex import first_queries
-from bitfold.io import cache
+from bitfold.datasets import Dataset
+from bitfold.errors import ParameterError
+from bitfold.io import read_vectors
 from bitfold.io.atomic import replace_atomically
-from bitfold.io.data_files import existing, missing
-from bitfold.io.formats.errors import read_as
-from bitfold.io.vectors import read_vectors
-
-_CHUNK = 1 << 22
+from bitfold.io.cache import hash_files, make_cache_folder
+from bitfold.io.download import find_file, missing_error
+from bitfold.io.formats.request import translate_errors
 
 
 def sift_photos(n_queries: int | None = None) -> Dataset:
-    """A million SIFT descriptors of 1,370 photographs, and 10,000 of other photographs.
+    """Load a million SIFT descriptors of 1,370 photographs, and 10,000 of other photographs.
 
-    A stand-in of SIFT1M's size and shape, harder because no query has a partner of the same scene;
-    never to be reported as SIFT1M. ``sift/base.npy.xz`` and ``sift/query.npy`` are looked for below
-    the folder that ``BITFOLD_DATA`` names; the first is decompressed into the cache folder once and
-    mapped into memory from there.
+    A stand-in with the size and shape of SIFT1M, harder because no query has a counterpart from the
+    same scene; never to be reported as SIFT1M. ``sift/base.npy.xz`` and ``sift/query.npy`` are read
+    from ``BITFOLD_DATA``; the first is decompressed into the cache folder once and memory-mapped.
 
     Parameters
     ----------
     n_queries
-        How many of the queries to take, from the first on; None for all.
+        Number of queries, the first ones; None for all.
     """
-    packed, asked = (_found(name) for name in ("base.npy.xz", "query.npy"))
-    queries = np.asarray(read_vectors(asked))
-    first = first_queries(queries, n_queries, "SIFT-1M-photos")
-    return Dataset(read_vectors(_decompressed(packed)), queries[first], name="SIFT-1M-photos")
+    base, query = (_find_required(name) for name in ("base.npy.xz", "query.npy"))
+    queries = np.asarray(read_vectors(query))
+    if n_queries is not None and not 1 <= n_queries <= len(queries):
+        raise ParameterError("n_queries", "sift_photos", f"from 1 to {len(queries)}", n_queries)
+    database = read_vectors(_decompress(base))
+    return Dataset(database, queries[:n_queries], name="SIFT-1M-photos")
 
 
-def _found(name: str) -> Path:
-    path = existing(["sift"], [name])
+def _find_required(name: str) -> Path:
+    path = find_file(["sift"], [name])
     if path is None:
-        raise missing("sift", name)
+        raise missing_error("sift", name)
     return path
 
 
-def _decompressed(packed: Path) -> Path:
-    path = cache.folder("sift") / f"base-{cache.digest_of_files([packed])}.npy"
+def _decompress(packed: Path) -> Path:
+    """Return the decompressed file, from the cache if possible."""
+    path = make_cache_folder("sift") / f"base-{hash_files([packed])}.npy"
     if not path.is_file():
         with (
-            read_as("an .xz file", packed, lzma.LZMAError, EOFError),
+            translate_errors(packed, "an .xz file", lzma.LZMAError, EOFError),
             lzma.open(packed) as source,
             replace_atomically(path) as file,
         ):
-            while chunk := source.read(_CHUNK):
-                file.write(chunk)
+            shutil.copyfileobj(source, file, 1 << 22)
     return path

@@ -44,7 +44,7 @@ def blocks_of(text: str) -> list[Block]:
 
 def lay_out(folder: Path) -> Path:
     """Make the files that pages call by name."""
-    data, album = datasets.digits(), datasets.pictures("digits").database
+    data, album = datasets.digits(), datasets.images("digits").database
     X = data.database[:N_ROWS].astype(np.float32)
     np.save(folder / "vectors.npy", X)
     np.save(folder / "labels.npy", data.labels[:N_ROWS])

@@ -23,7 +23,8 @@ from bitfold._threads import map_blocks
 from bitfold.hashers import LSH
 from bitfold.io import sources
 from bitfold.io.rows import Rows
-from bitfold.io.sources import Stream, opened
+from bitfold.io.sources import open_source
+from bitfold.io.stream import Stream
 
 X = np.random.default_rng(0).integers(0, 200, (500, 3)).astype(np.float32)
 
@@ -50,7 +51,7 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @given(st.lists(st.integers(0, 500), max_size=6), st.data())
 def test_slices_are_those_of_the_array(cuts: list[int], data: st.DataObject) -> None:
-    stream = Stream.of_blocks(lambda: iter(np.split(X, sorted(cuts))))
+    stream = Stream.from_blocks(lambda: iter(np.split(X, sorted(cuts))))
     for _ in range(4):
         start, stop = data.draw(st.integers(0, 520)), data.draw(st.integers(0, 520))
         assert np.array_equal(stream[start:stop], X[start:stop])
@@ -61,7 +62,7 @@ def test_slices_are_those_of_the_array(cuts: list[int], data: st.DataObject) -> 
 @pytest.mark.usefixtures("narrow")
 def test_a_pass_reads_each_block_once_and_keeps_little() -> None:
     blocks = Counting()
-    stream = Stream.of_blocks(lambda: blocks)
+    stream = Stream.from_blocks(lambda: blocks)
     for start in range(0, 500, 10):
         assert np.array_equal(stream[start : start + 10], X[start : start + 10])
         # A few rows back, as a slower thread would ask.
@@ -74,7 +75,7 @@ def test_a_pass_reads_each_block_once_and_keeps_little() -> None:
 
 def test_the_first_pass_counts() -> None:
     blocks = Counting()
-    stream = Stream.of_blocks(lambda: blocks)
+    stream = Stream.from_blocks(lambda: blocks)
     assert (stream.n_rows, stream.n_features, stream.dtype) == (None, 3, np.dtype("f4"))
     rows = Rows.centered(stream, "T")
     assert stream.n_rows == 500
@@ -150,7 +151,7 @@ def all_sources(folder: Path) -> dict[str, Any]:
         "list of blocks": np.split(X, [1, 77]),
         "re-iterable": Counting(),
         "function": lambda: (X[i : i + 9] for i in range(0, 500, 9)),
-        "stream": Stream.of_blocks(lambda: np.split(X, 5)),
+        "stream": Stream.from_blocks(lambda: np.split(X, 5)),
     }
 
 
@@ -248,7 +249,7 @@ def test_what_is_wrong_is_said_in_a_sentence(source: Callable[[], Any], sentence
 @pytest.mark.usefixtures("narrow")
 def test_a_source_that_changes_between_passes_is_refused() -> None:
     passes = iter([np.split(X, 5), np.split(X, 5)[:3]])
-    stream = Stream.of_blocks(lambda: next(passes))
+    stream = Stream.from_blocks(lambda: next(passes))
     assert len(stream) == 500
     with pytest.raises(ValueError, match=r"must hold the 500 rows that it began with, got 300\.$"):
         LSH(16, random_state=0).fit(stream)

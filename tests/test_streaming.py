@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bitfold.datasets import open_vectors
+from bitfold.io import open_vectors
 from bitfold.errors import InputChangedError
 from bitfold.hashers import LSH, Hasher
 from bitfold.io import codes_file

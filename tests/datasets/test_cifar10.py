@@ -168,13 +168,13 @@ def test_jpeg_gives_nearly_the_same_pictures(folder: Path) -> None:
 
 
 def test_pictures_and_vectors_are_in_one_order(binary: Path) -> None:
-    data, pictures = datasets.cifar10(5, 3, features="pixels"), datasets.pictures("cifar10", 5, 3)
+    data, pictures = datasets.cifar10(5, 3, features="pixels"), datasets.images("cifar10", 5, 3)
     assert np.array_equal(pictures.database.reshape(N - 5, -1), data.database)
     assert np.array_equal(pictures.queries.reshape(5, -1), data.queries)
 
 
 def test_features_and_names(binary: Path) -> None:
-    pictures = datasets.pictures("cifar10", 5).database
+    pictures = datasets.images("cifar10", 5).database
     gray = [np.asarray(Image.fromarray(picture).convert("L")) for picture in pictures]
     by_default, color = datasets.cifar10(5), datasets.cifar10(5, features="gist960")
     assert np.allclose(by_default.database, gist(np.array(gray)), atol=1e-5)

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from bitfold import datasets, metrics
 from bitfold.datasets import Dataset, _base
 from bitfold.datasets.mnist import FILES, read_idx
+from bitfold.errors import MissingDataError
+from bitfold.errors import FormatError
 
 RNG = np.random.default_rng(0)
 X, Q = RNG.integers(0, 256, (60, 4)).astype(np.uint8), RNG.random((5, 4)).astype(np.float32)
@@ -122,12 +124,12 @@ def test_a_split_that_cannot_be(n_queries: Any) -> None:
 
 
 def test_pictures_are_in_the_order_of_the_vectors() -> None:
-    data, pictures = datasets.digits(50, 7), datasets.pictures("digits", 50, 7)
+    data, pictures = datasets.digits(50, 7), datasets.images("digits", 50, 7)
     assert pictures.database.dtype == np.uint8
     for vectors, images in ((data.database, pictures.database), (data.queries, pictures.queries)):
         assert np.array_equal(np.round(images.reshape(len(images), -1) / 255 * 16), vectors)
     with pytest.raises(ValueError, match="name of pictures must be one of 'cifar10', 'digits'"):
-        datasets.pictures("x")
+        datasets.images("x")
 
 
 def test_missing_data_say_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -141,11 +143,11 @@ def test_missing_data_say_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     }
     for file, load in loaders.items():
         with pytest.raises(
-            datasets.MissingDataError, match=f"needs {file}, which is neither below"
+            MissingDataError, match=f"needs {file}, which is neither below"
         ):
             load()
     with pytest.raises(
-        datasets.MissingDataError, match=r"ann-benchmarks/a-2-euclidean\.hdf5, which"
+        MissingDataError, match=r"ann-benchmarks/a-2-euclidean\.hdf5, which"
     ):
         datasets.ann_benchmarks("a-2-euclidean")
 
@@ -157,7 +159,7 @@ def test_what_is_no_idx_file_is_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "x.gz"
     for damaged in (gzip.compress(content), content, gzip.compress(content)[:-9]):
         path.write_bytes(damaged)
-        with pytest.raises(datasets.FormatError, match="must be an idx file of bytes"):
+        with pytest.raises(FormatError, match="must be an idx file of bytes"):
             read_idx(path)
 
 
@@ -181,7 +183,7 @@ def test_mnist_s_parts_are_pooled(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     parts = (images[:20], images[20:], labels[:20], labels[20:])
     for file, part in zip(FILES, parts, strict=True):
         write_idx(tmp_path / "mnist" / file.name, part)
-    data, pictures = datasets.mnist(5, 1), datasets.pictures("mnist", 5, 1)
+    data, pictures = datasets.mnist(5, 1), datasets.images("mnist", 5, 1)
     assert np.array_equal(data.database, images[data.labels].reshape(25, -1))
     assert np.array_equal(pictures.queries, images[data.query_labels])
 
@@ -204,7 +206,7 @@ def test_sift_photos_are_decompressed_once(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("BITFOLD_DATA", str(tmp_path))
     monkeypatch.setenv("BITFOLD_CACHE", str(tmp_path / "cache"))
     packed.write_bytes(packed.read_bytes()[:-20])
-    with pytest.raises(datasets.FormatError, match=r"base\.npy\.xz must be an \.xz file"):
+    with pytest.raises(FormatError, match=r"base\.npy\.xz must be an \.xz file"):
         datasets.sift_photos()
     with pytest.raises(ValueError, match="n_queries of SIFT-1M-photos must be at most 3, got 4"):
         datasets.sift_photos(4)
@@ -213,7 +215,7 @@ def test_sift_photos_are_decompressed_once(tmp_path: Path, monkeypatch: pytest.M
 def test_mnist_in_the_paper_s_split() -> None:
     try:
         data = datasets.mnist()
-    except datasets.MissingDataError as error:
+    except MissingDataError as error:
         pytest.skip(f"needs real data: {error}")
     assert data.database.shape == (69000, 784)
     assert data.queries.shape == (1000, 784)

@@ -18,9 +18,9 @@ import zarr
 from numpy.typing import NDArray
 from pyarrow import parquet
 
-from bitfold.datasets import open_vectors, read_labels, read_vectors
+from bitfold.io import open_vectors, read_labels, read_vectors
 from bitfold.errors import FormatError
-from bitfold.io.sources import Stream
+from bitfold.io.stream import Stream
 
 X = np.random.default_rng(0).integers(0, 200, (300, 5)).astype(np.float32)
 

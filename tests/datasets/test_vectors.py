@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from pyarrow import parquet
 
-from bitfold.datasets import read_vectors
+from bitfold.io import read_vectors
 from bitfold.errors import FormatError
 
 X = np.random.default_rng(0).integers(0, 200, (7, 5)).astype(np.float32)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from bitfold import datasets, metrics
+from bitfold.errors import MissingDataError
 
 
 @pytest.mark.paper
@@ -21,8 +22,8 @@ def test_cifar10(
 ) -> None:
     monkeypatch.setenv("BITFOLD_CACHE", str(tmp_path))
     try:
-        datasets.pictures("cifar10")
-    except datasets.MissingDataError as error:
+        datasets.images("cifar10")
+    except MissingDataError as error:
         pytest.skip(f"needs real data: {error}")
     start = time.perf_counter()
     data = datasets.cifar10(features=features)

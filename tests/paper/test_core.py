@@ -11,6 +11,7 @@ import pytest
 import bitfold as bf
 from bitfold import datasets, metrics
 from bitfold.embedding import TSNE
+from bitfold.errors import MissingDataError
 from bitfold.hashers import Hasher
 
 SEEDS = range(5)
@@ -48,7 +49,7 @@ ROWS = {
 def mnist() -> datasets.Dataset:
     try:
         return datasets.mnist()
-    except datasets.MissingDataError as error:
+    except MissingDataError as error:
         pytest.skip(f"needs real data: {error}")
 
 

@@ -14,6 +14,7 @@ from reproduction.methods import COMPARED
 
 from bitfold import datasets
 from bitfold._linalg.graph import gaussian_graph
+from bitfold.errors import MissingDataError
 from bitfold.hashers import STH
 from bitfold.hashers.sth import laplacian_eigenvectors, median_bits
 from bitfold.io.rows import Rows
@@ -48,7 +49,7 @@ print(json.dumps(result))
 def mnist() -> datasets.Dataset:
     try:
         return datasets.mnist()
-    except datasets.MissingDataError as error:
+    except MissingDataError as error:
         pytest.skip(f"needs real data: {error}")
 
 

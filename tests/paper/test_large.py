@@ -7,10 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from reproduction.cifar10_jpeg import load_cifar10_jpeg
+from reproduction.sift_photos import sift_photos
 
 import bitfold as bf
 from bitfold import datasets, metrics
 from bitfold.embedding import TSNE
+from bitfold.errors import MissingDataError
 from bitfold.induction import induce
 
 pytestmark = pytest.mark.paper
@@ -35,8 +38,8 @@ BOUNDS = [
 @cache
 def data(name: str) -> datasets.Dataset:
     try:
-        return {"mnist": datasets.mnist, "cifar10": datasets.cifar10}[name]()
-    except datasets.MissingDataError as error:
+        return {"mnist": datasets.mnist, "cifar10": load_cifar10_jpeg}[name]()
+    except MissingDataError as error:
         pytest.skip(f"needs real data: {error}")
 
 
@@ -78,8 +81,8 @@ def test_looking_at_some_base_points_costs_nothing(monkeypatch: pytest.MonkeyPat
 def test_the_defaults_find_the_nearest_on_sift_too() -> None:
     """By the ten nearest of a million-point set's tenth: no worse than the paper's graph."""
     try:
-        of = datasets.sift_photos(n_queries=1000)
-    except datasets.MissingDataError as error:
+        of = sift_photos(n_queries=1000)
+    except MissingDataError as error:
         pytest.skip(f"needs real data: {error}")
     X, Q = of.database[::10], of.queries
     truth = metrics.closest_neighbors(X, Q, k=10)

@@ -9,6 +9,7 @@ from reproduction.published import CLOSE, PUBLISHED, run
 from reproduction.records import Records
 
 from bitfold import datasets
+from bitfold.errors import MissingDataError
 
 pytestmark = pytest.mark.paper
 
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.paper
 def test_they_are_where_the_literature_has_them(tmp_path: Path) -> None:
     try:
         data = datasets.mnist()
-    except datasets.MissingDataError as error:
+    except MissingDataError as error:
         pytest.skip(f"needs real data: {error}")
     means = run(Records(tmp_path / "records.jsonl"), lambda: data)
     for row in PUBLISHED:

@@ -7,9 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from reproduction.cifar10_jpeg import load_cifar10_jpeg
 
 import bitfold as bf
 from bitfold import datasets, metrics
+from bitfold.errors import MissingDataError
 from bitfold.search import Reranker
 
 DEPTH = 1000
@@ -24,11 +26,11 @@ def map_of(ids: NDArray[np.int64], data: datasets.Dataset) -> float:
 
 
 @pytest.mark.paper
-@pytest.mark.parametrize("load", [datasets.mnist, datasets.cifar10], ids=["MNIST", "CIFAR-10"])
+@pytest.mark.parametrize("load", [datasets.mnist, load_cifar10_jpeg], ids=["MNIST", "CIFAR-10"])
 def test_rerank(load: Callable[[], datasets.Dataset], capsys: pytest.CaptureFixture[str]) -> None:
     try:
         data = load()
-    except datasets.MissingDataError as error:
+    except MissingDataError as error:
         pytest.skip(f"needs real data: {error}")
     X, Q = data.database.astype(np.float32), data.queries.astype(np.float32)
     truth = metrics.closest_neighbors(X, Q, k=10)

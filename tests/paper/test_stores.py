@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from reproduction.cifar10_jpeg import load_cifar10_jpeg
 from tests.stores.postgres import running
 
 import bitfold as bf
-from bitfold import datasets, hashers, metrics
+from bitfold import hashers, metrics
+from bitfold.errors import MissingDataError
 from bitfold.search import Hits
 from bitfold.stores import (
     Batch,
@@ -82,8 +84,8 @@ def test_recall_is_the_same_in_every_store(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     try:
-        data = datasets.cifar10()
-    except datasets.MissingDataError as error:
+        data = load_cifar10_jpeg()
+    except MissingDataError as error:
         pytest.skip(f"needs real data: {error}")
     X, Q = data.database.astype(np.float32), data.queries.astype(np.float32)
     truth = metrics.closest_neighbors(X, Q, k=10)

@@ -18,7 +18,7 @@ from sklearn.datasets import load_digits
 from tests.testing.test_hashers import HASHERS, hasher_id
 from threadpoolctl import threadpool_limits
 
-from bitfold.datasets import open_vectors
+from bitfold.io import open_vectors
 from bitfold.hashers import Hasher
 from bitfold.io import rows, sources
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bitfold._types import AnyArray
 
 if TYPE_CHECKING:
-    from bitfold.io.rows import Rows
-    from bitfold.io.sources import Stream
+    from bitfold.io import Stream
 
 FORMATS = ".npy .npz .parquet .h5 .zarr .fvecs .bvecs; FILE:NAME chooses in it; - is a .npy pipe"
 
@@ -50,11 +49,11 @@ def check_exists(*asked: Path | None) -> None:
 
 def open_vectors(asked: Path) -> Any:
     """Open vectors, mapped or streamed; those of a pipe can be read once."""
-    from bitfold import datasets
+    from bitfold import io
 
     if str(asked) == "-":
-        return datasets.open_vectors(sys.stdin.buffer)
-    return datasets.open_vectors(*Place.of_file(asked))
+        return io.open_vectors(sys.stdin.buffer)
+    return io.open_vectors(*Place.of_file(asked))
 
 
 def open_again(asked: Path) -> Any:
@@ -65,18 +64,18 @@ def open_again(asked: Path) -> Any:
 
 def read_vectors(asked: Path) -> AnyArray:
     """Read vectors to choose any rows of; what can be is mapped."""
-    from bitfold import datasets
+    from bitfold import io
 
     if str(asked) == "-":
         return _spooled(open_vectors(asked))
-    return datasets.read_vectors(*Place.of_file(asked))
+    return io.read_vectors(*Place.of_file(asked))
 
 
 def read_labels(asked: Path) -> AnyArray:
     """Read labels."""
-    from bitfold import datasets
+    from bitfold import io
 
-    return datasets.read_labels(*Place.of_file(asked))
+    return io.read_labels(*Place.of_file(asked))
 
 
 def check_codes(found: Any, asked: Path) -> None:
@@ -95,21 +94,14 @@ def stamp(asked: Path) -> str:
     return f"{name}:{about.st_size}:{about.st_mtime_ns}"
 
 
-def rows_of(source: Any) -> Rows:
-    """See vectors or codes as rows, to read them part by part."""
-    import numpy as np
-
-    from bitfold.io import rows, sources
-
-    return rows.Rows(source, np.zeros(sources.width(source), np.float32), "the input")
-
-
 def _spooled(stream: Stream) -> AnyArray:
     """Copy a stream to a file without a name, and map it."""
     import numpy as np
 
+    from bitfold.io import iter_blocks
+
     with tempfile.TemporaryFile() as file:
-        for _, stored in rows_of(stream).parts(_SPOOLED_ROWS):
+        for _, stored in iter_blocks(stream, _SPOOLED_ROWS):
             file.write(np.ascontiguousarray(stored).data)
         file.flush()
         return np.memmap(file, stream.dtype, "r", shape=stream.shape)

@@ -124,7 +124,7 @@ def _coded(hasher: Hasher, split: Split, shown: Bars) -> Coded:
 
     from bitfold.base_set import is_labeled
     from bitfold.cli._inputs import open_again, read_vectors
-    from bitfold.datasets._base import drawn
+    from bitfold.datasets import draw_queries
     from bitfold.metrics import Relevance
 
     X = read_vectors(split.vectors) if split.labels is None else open_again(split.vectors)
@@ -135,7 +135,7 @@ def _coded(hasher: Hasher, split: Split, shown: Bars) -> Coded:
     codes = _encoded(hasher, X, "vectors", shown)
     if split.queries is None:
         n_queries = split.hold_out or min(1000, max(1, len(codes) // 10))
-        kept, held = map(np.sort, drawn(len(codes), n_queries, split.seed, "evaluate"))
+        kept, held = map(np.sort, draw_queries(len(codes), n_queries, split.seed, "evaluate"))
         database, queries = codes[kept], codes[held]
     else:
         Q, kept, database = read_vectors(split.queries), np.arange(len(codes)), codes

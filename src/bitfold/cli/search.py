@@ -120,19 +120,19 @@ def _coded(
     index: HammingIndex, model: Path | None, queries: Path
 ) -> Iterator[tuple[Codes, AnyArray]]:
     """Yield codes of queries, with what they are of."""
-    from bitfold.cli._inputs import check_codes, open_vectors, rows_of
+    from bitfold.cli._inputs import check_codes, open_vectors
     from bitfold.codes import Codes
     from bitfold.hashers import load
-    from bitfold.io.sources import opened
+    from bitfold.io import iter_blocks, open_source
 
-    source = opened(open_vectors(queries))
+    source = open_source(open_vectors(queries))
     if model is None:
         check_codes(source, queries)
         width = -(-index.n_bits // 8)
         if source.shape[1] != width:
             demand = f"codes of {width} bytes, as the index does"
             raise ValueError(f"{queries} must hold {demand}, got {source.shape[1]} bytes.")
-        for _, packed in rows_of(source).parts(_QUERIES):
+        for _, packed in iter_blocks(source, _QUERIES):
             yield Codes(packed, index.n_bits), packed
         return
     start = 0

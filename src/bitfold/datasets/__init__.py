@@ -1,39 +1,33 @@
-"""Data sets split into database and queries, and what makes items relevant.
+"""Named data sets, split into database and queries.
 
-Files are looked for below the folder that ``BITFOLD_DATA`` names, then in the cache folder
-(``BITFOLD_CACHE``, by default ``~/.cache/bitfold``), and downloaded into the latter otherwise;
-``BITFOLD_OFFLINE=1`` forbids downloads.
+Files are looked for in the folder that ``BITFOLD_DATA`` names, then in the cache folder
+(``BITFOLD_CACHE``, by default ``~/.cache/bitfold``). Missing files are downloaded into the cache
+unless ``BITFOLD_OFFLINE=1`` is set.
 """
 
-from reproduction.sift_photos import sift_photos
-
-from bitfold.datasets._base import Dataset
 from bitfold.datasets.ann_benchmarks import ann_benchmarks
-from bitfold.datasets.cifar10 import cifar10, cifar10_patches
+from bitfold.datasets.cifar10 import cifar10
+from bitfold.datasets.dataset import Dataset, QuerySplit, draw_queries, split_dataset
 from bitfold.datasets.digits import digits
-from bitfold.datasets.images import Pictures, pictures
+from bitfold.datasets.image_dataset import image_dataset
+from bitfold.datasets.images import ImageSplit, images
 from bitfold.datasets.manifold import manifold
 from bitfold.datasets.mnist import mnist
 from bitfold.datasets.texmex import gist1m, sift1m
-from bitfold.errors import FormatError, MissingDataError
-from bitfold.io.vectors import open_vectors, read_labels, read_vectors
 
 __all__ = [
     "Dataset",
-    "FormatError",
-    "MissingDataError",
-    "Pictures",
+    "ImageSplit",
+    "QuerySplit",
     "ann_benchmarks",
     "cifar10",
-    "cifar10_patches",
     "digits",
+    "draw_queries",
     "gist1m",
+    "image_dataset",
+    "images",
     "manifold",
     "mnist",
-    "open_vectors",
-    "pictures",
-    "read_labels",
-    "read_vectors",
     "sift1m",
-    "sift_photos",
+    "split_dataset",
 ]

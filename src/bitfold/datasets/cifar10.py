@@ -1,28 +1,28 @@
-"""CIFAR-10 as GIST descriptors or pixels, and a stand-in for GIST1M made of it."""
+"""CIFAR-10: images of 10 kinds of objects, as GIST descriptors or pixels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from pathlib import Path
 
 import numpy as np
 
-from bitfold import _validation
-from bitfold._progress import show_progress
-from bitfold._types import AnyArray, Float32Array, Int64Array, ProgressCallback, UInt8Array
-from bitfold.datasets._base import Dataset, split
-from bitfold.datasets._cifar_images import SIDE, Album, album
-from bitfold.features import color_gist, gist
-from bitfold.features.gist import VERSION
-from bitfold.io import cache
+from bitfold._types import ProgressCallback, UInt8Array
+from bitfold.datasets.dataset import Dataset
+from bitfold.datasets.image_dataset import image_dataset
+from bitfold.errors import FormatError
+from bitfold.io.archive import extract_files
+from bitfold.io.cache import make_cache_folder
+from bitfold.io.download import RemoteFile, download_file, find_file
 
-_ROWS = 2048
-_PATCH = 24
-"""Side of a patch."""
-
-_N_PLACES = (SIDE - _PATCH + 1) ** 2
-_N_VIEWS = 1 + 2 * _N_PLACES
-"""A picture, and its patches with their mirror images."""
+_SIDE = 32
+_ROW_BYTES = 1 + 3 * _SIDE**2
+_N_CLASSES = 10
+_FOLDER = "cifar-10-batches-bin"
+_BATCHES = [*(f"data_batch_{i}.bin" for i in range(1, 6)), "test_batch.bin"]
+_ARCHIVE = RemoteFile(
+    "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
+    "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
+)
 
 
 def cifar10(
@@ -33,157 +33,83 @@ def cifar10(
     download: bool = True,
     progress: ProgressCallback | None = None,
 ) -> Dataset:
-    """60,000 pictures of 10 kinds of things, by default as gray GIST (Sec. 4 of the paper).
+    """Load 60,000 images of 10 kinds of objects, by default as gray GIST (Sec. 4 of the paper).
 
-    Looked for in ``cifar10/`` below the folder that ``BITFOLD_DATA`` names and in the cache folder
-    (``BITFOLD_CACHE``, by default ``~/.cache/bitfold``): ``cifar10-jpeg.npz``, a copy as JPEG
-    pictures; the original binary or Python version, as a folder (``cifar-10-batches-bin`` or
-    ``-py``) or as the archive it comes in. Otherwise the binary version is downloaded. Descriptors
-    take a minute or two and are kept in the cache folder. The copy has its pictures in another
-    order than the original, so that the same seed draws other queries.
+    Training and test images are pooled. The binary version is read from the folder ``cifar10`` in
+    ``BITFOLD_DATA`` or in the cache, unpacked (``cifar-10-batches-bin``) or as
+    ``cifar-10-binary.tar.gz``, and downloaded into the cache if it is in neither. Computing the
+    descriptors takes a minute or two; they are kept in the cache.
 
     Parameters
     ----------
     n_queries
-        How many to set aside as queries.
+        Number of queries, chosen at random.
     seed
         Seed of the split.
     features
-        ``"gist512"``, gray; ``"gist960"``, color; or ``"pixels"``, 3,072 bytes, color by pixel.
+        ``"gist512"`` (gray), ``"gist960"`` (color), or ``"pixels"`` (3,072 bytes per image, the
+        colors of each pixel together).
     download
-        Whether to download what is missing; ``BITFOLD_OFFLINE=1`` forbids it everywhere.
+        Whether to download the archive if it is missing.
     progress
-        Called with (stage, done, total) as the work goes on; None shows a bar on a terminal.
+        Called with (stage, done, total).
+
+    Returns
+    -------
+    The data set, with labels.
+
+    Raises
+    ------
+    FormatError
+        If a file is damaged.
+    MissingDataError
+        If the archive is missing and cannot, or may not, be downloaded.
+    ParameterError
+        If ``features`` is unknown, or there are not fewer queries than images.
+
+    Examples
+    --------
+    >>> cifar10()  # doctest: +SKIP
+    Dataset(CIFAR-10 gist512: 59000 x 512, 1000 queries)
     """
-    _validation.check_choice(features, "features", "cifar10", ("gist512", "gist960", "pixels"))
-    found = album(download=download, progress=progress)
-    if features == "pixels":
-        X: AnyArray = found.pictures.reshape(len(found.pictures), -1)
-    else:
-        X = descriptors(found, features, progress)
-    return split(X, found.labels, n_queries, seed, f"CIFAR-10 {features}")
-
-
-def descriptors(found: Album, features: str, progress: ProgressCallback | None) -> Float32Array:
-    """Return the GIST of all pictures in their order, mapped into memory from the cache."""
-    describe, width = _DESCRIPTORS[features]
-    name = f"{features}-v{VERSION}-{found.digest}"
-    shape = (len(found.pictures), width)
-    return _kept(name, shape, lambda rows: describe(found.pictures[rows]), progress)
-
-
-def cifar10_patches(
-    n_rows: int = 1_000_000,
-    n_queries: int = 1000,
-    seed: int = 0,
-    *,
-    download: bool = True,
-    progress: ProgressCallback | None = None,
-) -> Dataset:
-    """GIST-960-CIFAR: color GIST of CIFAR-10's pictures and of patches of them.
-
-    A stand-in for GIST1M where that is not at hand; never to be reported as GIST1M. The rows are
-    the pictures and then patches of 24 × 24 pixels, mirrored or not, all of different places, in
-    random order. Queries are of other pictures than the database, so that none has a patch of
-    itself to find. Computed once, block by block, and mapped into memory from the cache folder: a
-    million rows are 3.8 GB there, and some nine minutes of two cores. A label is the kind of thing
-    in the picture; without labels, as GIST1M has none, the truth is :meth:`Dataset.closest`.
-
-    Parameters
-    ----------
-    n_rows
-        How many rows the database has, at least one a picture.
-    n_queries
-        How many pictures to set aside as queries.
-    seed
-        Seed of the patches, the order and the split.
-    download
-        Whether to download CIFAR-10; ``BITFOLD_OFFLINE=1`` forbids it everywhere.
-    progress
-        Called with (stage, done, total) as the work goes on; None shows a bar on a terminal.
-    """
-    found = album(download=download, progress=progress)
-    views = drawn_views(len(found.pictures), n_rows, n_queries, seed)
-    name = f"patches-{n_rows}-{n_queries}-{seed}-v{VERSION}-{found.digest}"
-    shape = (len(views.picture), 960)
-    X = _kept(name, shape, lambda rows: _describe_views(found.pictures, views, rows), progress)
-    labels = found.labels[views.picture]
-    return Dataset(
-        X[n_queries:], X[:n_queries], labels[n_queries:], labels[:n_queries], "GIST-960-CIFAR"
+    images, labels = load_cifar10_images(download=download, progress=progress)
+    return image_dataset(
+        images, labels, n_queries, seed, features=features, name="CIFAR-10", progress=progress
     )
 
 
-class Views(NamedTuple):
-    """What each row shows: which picture, and how; 0 is the whole of it, the rest patches."""
-
-    picture: Int64Array
-    view: Int64Array
-
-
-def drawn_views(n_pictures: int, n_rows: int, n_queries: int, seed: int) -> Views:
-    """Draw the queries, whole pictures; then views of the other pictures, in random order."""
-    _validation.check_integer(n_queries, "n_queries", "cifar10_patches", low=1, high=n_pictures - 1)
-    left = n_pictures - n_queries
-    most = f"{_N_VIEWS} views of each of {left} pictures"
-    _validation.check_integer(
-        n_rows, "n_rows", "cifar10_patches", low=left, high=left * _N_VIEWS, why=most
-    )
-    _validation.check_integer(seed, "seed", "cifar10_patches", low=0)
-    rng = np.random.default_rng(seed)
-    order = rng.permutation(n_pictures)
-    patches = rng.choice(left * (_N_VIEWS - 1), n_rows - left, replace=False)
-    numbers = rng.permutation(np.concatenate([np.arange(left), left + patches]))
-    return Views(
-        np.concatenate([order[:n_queries], order[n_queries:][numbers % left]]),
-        np.concatenate([np.zeros(n_queries, np.int64), numbers // left]),
-    )
+def load_cifar10_images(
+    *, download: bool = True, progress: ProgressCallback | None = None
+) -> tuple[UInt8Array, UInt8Array]:
+    """Return all images (60000, 32, 32, 3) and labels, the training part first."""
+    folder = _find_or_unpack(download, progress)
+    rows = np.concatenate([_read_batch(folder / name) for name in _BATCHES])
+    labels, planes = rows[:, 0], rows[:, 1:].reshape(-1, 3, _SIDE, _SIDE)
+    if labels.max() >= _N_CLASSES:
+        raise FormatError(f"{folder} has a label {labels.max()}; expected 0 to {_N_CLASSES - 1}.")
+    return np.ascontiguousarray(planes.transpose(0, 2, 3, 1)), labels
 
 
-def _describe_views(pictures: UInt8Array, views: Views, rows: slice) -> Float32Array:
-    picture, view = views.picture[rows], views.view[rows]
-    out = np.empty((len(picture), 960), np.float32)
-    whole = view == 0
-    out[whole] = color_gist(pictures[picture[whole]])
-    out[~whole] = color_gist(patches(pictures[picture[~whole]], view[~whole] - 1))
-    return out
+def _find_or_unpack(download: bool, progress: ProgressCallback | None) -> Path:
+    """Return the folder with the unpacked batches."""
+    unpacked = find_file(["cifar10", ""], [_FOLDER])
+    if unpacked:
+        return unpacked
+    archive = find_file(["cifar10", ""], [_ARCHIVE.name])
+    if archive is None:
+        archive = download_file("cifar10", _ARCHIVE, download=download, progress=progress)
+    folder = make_cache_folder(f"cifar10/{_FOLDER}")
+    extract_files(archive, _BATCHES, folder)
+    return folder
 
 
-def patches(pictures: UInt8Array, numbers: Int64Array) -> UInt8Array:
-    """Cut a patch out of each picture, by its number: the place, then mirrored or not."""
-    mirrored, place = np.divmod(numbers, _N_PLACES)
-    y, x = np.divmod(place, SIDE - _PATCH + 1)
-    steps = np.arange(_PATCH)
-    columns = np.where(mirrored[:, None] == 1, steps[::-1], steps) + x[:, None]
-    each = np.arange(len(pictures))[:, None, None]
-    cut: UInt8Array = pictures[each, (y[:, None] + steps)[:, :, None], columns[:, None, :]]
-    return cut
-
-
-def _kept(
-    name: str,
-    shape: tuple[int, int],
-    make: Callable[[slice], Float32Array],
-    progress: ProgressCallback | None,
-) -> Float32Array:
-    with show_progress(progress) as report:
-        return cache.kept_rows(
-            cache.folder("cifar10") / f"{name}.npy",
-            shape,
-            np.float32,
-            make,
-            step=_ROWS,
-            report=lambda done, total: report("GIST", done, total),
+def _read_batch(path: Path) -> UInt8Array:
+    """Read rows of a label and the planes of red, green and blue."""
+    if not path.is_file():
+        raise FormatError(f"{path.parent} is incomplete: it does not contain {path.name}.")
+    content = np.fromfile(path, np.uint8)
+    if not len(content) or len(content) % _ROW_BYTES:
+        raise FormatError(
+            f"{path} must contain rows of {_ROW_BYTES} bytes, got {len(content)} bytes."
         )
-
-
-def _gray(pictures: UInt8Array) -> UInt8Array:
-    """Lightness by ITU-R 601, in the whole numbers in which Pillow counts."""
-    red, green, blue = np.moveaxis(pictures.astype(np.uint32), 3, 0)
-    gray: UInt8Array = ((19595 * red + 38470 * green + 7471 * blue + 32768) >> 16).astype(np.uint8)
-    return gray
-
-
-_DESCRIPTORS: dict[str, tuple[Callable[[UInt8Array], Float32Array], int]] = {
-    "gist512": (lambda pictures: gist(_gray(pictures)), 512),
-    "gist960": (color_gist, 960),
-}
+    return content.reshape(-1, _ROW_BYTES)

@@ -1,4 +1,4 @@
-"""The pictures behind the vectors, for figures of what was found."""
+"""The images of a data set, in the order of its rows."""
 
 from __future__ import annotations
 
@@ -9,50 +9,62 @@ import numpy as np
 
 from bitfold import _validation
 from bitfold._types import UInt8Array
-from bitfold.datasets import _cifar_images
-from bitfold.datasets._base import drawn
-from bitfold.datasets.digits import album as digits_album
-from bitfold.datasets.mnist import album as mnist_album
+from bitfold.datasets.cifar10 import load_cifar10_images
+from bitfold.datasets.dataset import draw_queries
+from bitfold.datasets.digits import load_digit_images
+from bitfold.datasets.mnist import load_mnist_images
 
 
-class Pictures(NamedTuple):
-    """Pictures in the order of a data set's rows: gray (n, side, side) or color (..., 3)."""
+class ImageSplit(NamedTuple):
+    """Images in the order of a data set's rows: gray (n, side, side) or color (..., 3)."""
 
     database: UInt8Array
     queries: UInt8Array
 
 
-def pictures(name: str, n_queries: int | None = None, seed: int = 0) -> Pictures:
-    """Return the pictures of a data set in the order of its split.
+def images(name: str, n_queries: int | None = None, seed: int = 0) -> ImageSplit:
+    """Load the images of a data set in the order of its rows.
 
-    Picture i of the database is row i of ``datasets.mnist(n_queries, seed).database``, and so on.
+    Image i of the database is row i of ``datasets.mnist(n_queries, seed).database``, and so on.
 
     Parameters
     ----------
     name
         ``"cifar10"``, ``"digits"`` or ``"mnist"``.
     n_queries, seed
-        What the data set was loaded with; None is its default.
+        The arguments with which the data set was loaded; None is its default.
+
+    Returns
+    -------
+    The images of the database and of the queries, as bytes.
+
+    Raises
+    ------
+    MissingDataError
+        If the files are missing and cannot, or may not, be downloaded.
+    ParameterError
+        If the name is unknown, or there are not fewer queries than images.
 
     Examples
     --------
-    >>> pictures("digits").queries.shape
+    >>> images("digits").queries.shape
     (300, 8, 8)
     """
-    _validation.check_choice(name, "name", "pictures", tuple(_ALBUMS))
-    load, by_default = _ALBUMS[name]
-    images = load()
-    database, queries = drawn(len(images), n_queries or by_default, seed, "pictures")
-    return Pictures(images[database], images[queries])
+    _validation.check_choice(name, "name", "images", tuple(_LOADERS))
+    load, default_n_queries = _LOADERS[name]
+    found = load()
+    database, queries = draw_queries(len(found), n_queries or default_n_queries, seed, "images")
+    return ImageSplit(found[database], found[queries])
 
 
 def _digits_as_bytes() -> UInt8Array:
-    # From 0 to 16 they are; bytes go to 255.
-    return np.round(digits_album()[0] * (255 / 16)).astype(np.uint8)
+    """Return the digits rescaled from 0..16 to 0..255."""
+    return np.round(load_digit_images()[0] * (255 / 16)).astype(np.uint8)
 
 
-_ALBUMS: dict[str, tuple[Callable[[], UInt8Array], int]] = {
-    "cifar10": (lambda: _cifar_images.album().pictures, 1000),
+_LOADERS: dict[str, tuple[Callable[[], UInt8Array], int]] = {
+    "cifar10": (lambda: load_cifar10_images()[0], 1000),
     "digits": (_digits_as_bytes, 300),
-    "mnist": (lambda: mnist_album()[0], 1000),
+    "mnist": (lambda: load_mnist_images()[0], 1000),
 }
+"""Functions that load all images, and the default number of queries."""

@@ -1,4 +1,4 @@
-"""Points on curved sheets, to see whether a hasher follows them."""
+"""Synthetic classes on curved sheets, to test whether a hasher follows a manifold."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import numpy as np
 
 from bitfold import _validation
 from bitfold._types import AnyArray, Float64Array
-from bitfold.datasets._base import Dataset, split
+from bitfold.datasets.dataset import Dataset, split_dataset
 
 _N_WAVES = 256
-"""Random waves a coordinate is the sum of."""
+"""Random waves that are added up for each feature."""
 
 _LENGTH_SCALE = 0.3
-"""How far one walks on a sheet of side 1 until a coordinate has forgotten where it was."""
+"""Distance on a sheet of side 1 beyond which the values of a feature are nearly independent."""
 
-_ROWS = 4096
+_POINTS_PER_BLOCK = 4096
 
-_OWN = 0.5
-"""Share of a sheet's shape that is its class's own; the rest is common to all."""
+_CLASS_SHARE = 0.5
+"""Share of a sheet's shape that belongs to its class alone; the rest is common to all."""
 
 
 def manifold(
@@ -33,32 +33,41 @@ def manifold(
     n_queries: int = 500,
     seed: int = 0,
 ) -> Dataset:
-    """Points on curved sheets that run alongside each other, one for each class.
+    """Generate points on curved sheets that run alongside each other, one sheet per class.
 
-    A point has ``n_dims`` coordinates on its class's sheet, uniform in [0, 1]. Each of its
-    features is a smooth random function of them (a Gaussian process with a Gaussian kernel, drawn
-    by random Fourier features), half of it common to all classes and half the class's own; each
-    class is then centered. So the sheets bend several times through the same part of space: classes
-    share their mean and nearly their spread, and no hyperplane and no ball around a center tells
-    them apart, but nearest neighbors do. More ``n_features`` keep the sheets farther apart, more
+    A point has ``n_dims`` coordinates on the sheet of its class, uniform in [0, 1]. Each feature is
+    a smooth random function of them (a Gaussian process with a Gaussian kernel, approximated by
+    random Fourier features), half of it common to all classes and half specific to the class; each
+    class is centered afterward. The sheets bend several times through the same part of space:
+    classes share their mean and nearly their covariance, so that neither hyperplanes nor balls
+    separate them, but nearest neighbors do. More ``n_features`` keep the sheets farther apart; more
     ``n_dims`` need more points.
 
     Parameters
     ----------
     n
-        How many points, queries included.
+        Number of points, including the queries.
     n_features
-        Dimensions of the space, 10 to 64 or so.
+        Dimensions of the space, about 10 to 64.
     n_dims
-        Dimensions of a sheet.
+        Dimensions of each sheet.
     n_classes
-        How many sheets; all have as many points, give or take one.
+        Number of sheets; their numbers of points differ by at most one.
     noise
-        Standard deviation of Gaussian noise, where that of a feature is about 1.
+        Standard deviation of Gaussian noise; that of a feature is about 1.
     n_queries
-        How many points to set aside as queries.
+        Number of queries, chosen at random.
     seed
         Seed of the sheets, the points and the split.
+
+    Returns
+    -------
+    The data set, with labels.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range.
 
     References
     ----------
@@ -75,49 +84,51 @@ def manifold(
     _validation.check_integer(seed, "seed", "manifold", low=0)
     if not isinstance(noise, numbers.Real) or not 0 <= noise < np.inf:
         _validation.raise_invalid("noise", "manifold", "a finite number of at least 0", noise)
-    for_sheets, for_points, for_noise = np.random.default_rng(seed).spawn(3)
+    sheet_rng, point_rng, noise_rng = np.random.default_rng(seed).spawn(3)
     labels = np.arange(n) % n_classes
-    places = for_points.random((n, n_dims))
-    X = on_sheets(places, labels, n_features, for_sheets)
-    X += noise * for_noise.standard_normal(X.shape)
-    return split(X.astype(np.float32), labels, n_queries, seed, "manifold")
+    coordinates = point_rng.random((n, n_dims))
+    X = map_to_sheets(coordinates, labels, n_features, sheet_rng)
+    X += noise * noise_rng.standard_normal(X.shape)
+    return split_dataset(X.astype(np.float32), labels, n_queries, seed, "manifold")
 
 
-def on_sheets(
-    places: Float64Array, labels: AnyArray, n_features: int, rng: np.random.Generator
+def map_to_sheets(
+    coordinates: Float64Array, labels: AnyArray, n_features: int, rng: np.random.Generator
 ) -> Float64Array:
-    """Map places on sheets into space, the sheet of each class around the origin."""
-    n_dims = places.shape[1]
-    X: Float64Array = np.sqrt(1 - _OWN) * Smooth.drawn(n_dims, n_features, rng)(places)
+    """Map coordinates on sheets into space; the sheet of each class is centered."""
+    n_dims = coordinates.shape[1]
+    common = SmoothFunctions.draw(n_dims, n_features, rng)
+    X: Float64Array = np.sqrt(1 - _CLASS_SHARE) * common(coordinates)
     for label in range(int(labels.max()) + 1):
-        own = Smooth.drawn(n_dims, n_features, rng)
-        X[labels == label] += np.sqrt(_OWN) * own(places[labels == label])
-        # Without this a class could be told by its mean alone.
-        X[labels == label] -= X[labels == label].mean(axis=0)
+        is_class = labels == label
+        own = SmoothFunctions.draw(n_dims, n_features, rng)
+        X[is_class] += np.sqrt(_CLASS_SHARE) * own(coordinates[is_class])
+        # Otherwise the means alone would separate the classes.
+        X[is_class] -= X[is_class].mean(axis=0)
     return X
 
 
-class Smooth(NamedTuple):
-    """Smooth random functions of a place, one a feature: sums of waves of random frequencies."""
+class SmoothFunctions(NamedTuple):
+    """Smooth random functions, one per feature: sums of waves of random frequencies."""
 
     frequencies: Float64Array
     phases: Float64Array
     weights: Float64Array
 
     @classmethod
-    def drawn(cls, n_dims: int, n_features: int, rng: np.random.Generator) -> Smooth:
-        """Draw functions from a Gaussian process of mean 0 and variance 1."""
+    def draw(cls, n_dims: int, n_features: int, rng: np.random.Generator) -> SmoothFunctions:
+        """Draw functions from a Gaussian process with mean 0 and variance 1."""
         return cls(
             rng.standard_normal((n_dims, _N_WAVES)) / _LENGTH_SCALE,
             rng.uniform(0, 2 * np.pi, _N_WAVES),
             rng.standard_normal((_N_WAVES, n_features)) * np.sqrt(2 / _N_WAVES),
         )
 
-    def __call__(self, places: Float64Array) -> Float64Array:
-        """Return the values at places, (n, n_features)."""
-        out = np.empty((len(places), self.weights.shape[1]))
-        for start in range(0, len(places), _ROWS):
-            block = places[start : start + _ROWS]
+    def __call__(self, coordinates: Float64Array) -> Float64Array:
+        """Return the values at the given coordinates, (n, n_features)."""
+        out = np.empty((len(coordinates), self.weights.shape[1]))
+        for start in range(0, len(coordinates), _POINTS_PER_BLOCK):
+            block = coordinates[start : start + _POINTS_PER_BLOCK]
             waves = np.cos(block @ self.frequencies + self.phases)
             out[start : start + len(block)] = waves @ self.weights
         return out

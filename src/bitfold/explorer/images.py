@@ -19,7 +19,7 @@ from PIL import Image, UnidentifiedImageError
 
 from bitfold._types import AnyArray, Ids
 from bitfold.errors import FormatError
-from bitfold.io.formats.errors import read_as
+from bitfold.io.formats.request import translate_errors
 
 SIDE = 192
 """The longer side of a picture on the page, at most."""
@@ -220,7 +220,7 @@ def _read_array(path: Path) -> AnyArray:
     import zipfile
     import zlib
 
-    with read_as("an array of pictures", path, *_WRONG, zipfile.BadZipFile, zlib.error):
+    with translate_errors(path, "an array of pictures", *_WRONG, zipfile.BadZipFile, zlib.error):
         if suffix == ".npy":
             return np.lib.format.open_memmap(path, mode="r")
         with np.load(path, allow_pickle=False) as archive:

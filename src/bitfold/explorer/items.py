@@ -10,7 +10,7 @@ import numpy as np
 from bitfold import _validation
 from bitfold._types import AnyArray, Ids, Int32Array
 from bitfold.explorer.images import Album
-from bitfold.io.formats.errors import read_as
+from bitfold.io.formats.request import translate_errors
 
 UNLABELED = -1
 """Number of an item's class where it has none."""
@@ -112,7 +112,7 @@ def gather(
 
 def read_lines(path: Path) -> list[str]:
     """Read a text file in UTF-8, one item a line."""
-    with read_as("a text file in UTF-8", path, UnicodeDecodeError):
+    with translate_errors(path, "a text file in UTF-8", UnicodeDecodeError):
         # Only at \n: a line may hold other characters that Python would split at.
         lines = path.read_text(encoding="utf-8").split("\n")
     return lines[:-1] if lines[-1] == "" else lines

@@ -159,9 +159,9 @@ def _learned(
 
 def _positions(points: Float32Array, on_step: StepCallback) -> Float32Array:
     """Place points in the plane; found again in the cache where they were placed before."""
-    about = f"{_VERSION} {PERPLEXITY} {cache.digest_of(points)}"
+    about = f"{_VERSION} {PERPLEXITY} {cache.hash_arrays(points)}"
     name = hashlib.sha256(about.encode()).hexdigest()[:32]
-    path = cache.root() / "explorer" / f"{name}.map"
+    path = cache.cache_root() / "explorer" / f"{name}.map"
     with suppress(OSError, ValueError, KeyError):
         kept = model_file.read(path).arrays["positions"]
         if kept.shape == (len(points), 2) and np.isfinite(kept).all():
@@ -169,7 +169,7 @@ def _positions(points: Float32Array, on_step: StepCallback) -> Float32Array:
     positions = _embedded(points, on_step)
     # A cache that cannot be written costs time, nothing else.
     with suppress(OSError):
-        cache.folder("explorer")
+        cache.make_cache_folder("explorer")
         model_file.write(path, model_file.Stored("map", {}, {"positions": positions}))
     return positions
 

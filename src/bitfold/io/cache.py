@@ -1,101 +1,168 @@
-"""The cache folder: what was downloaded, unpacked or computed once, found again by its content."""
+"""The cache folder: files that were downloaded, unpacked or computed, named by their content."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bitfold._types import AnyArray
-from bitfold.io import atomic
+from bitfold._progress import show_progress
+from bitfold._types import AnyArray, PathLike, ProgressCallback
+from bitfold.io.atomic import replace_atomically
 
-_HASHED_BYTES = 16 << 20
+_HASH_BLOCK_BYTES = 16 << 20
 
 
-def root() -> Path:
-    """Return the folder that ``BITFOLD_CACHE`` names, by default ``~/.cache/bitfold``."""
+def cache_root() -> Path:
+    """Return the folder that ``BITFOLD_CACHE`` names, by default ``~/.cache/bitfold``.
+
+    Returns
+    -------
+    pathlib.Path
+        The folder, which may not exist yet.
+    """
     return Path(os.environ.get("BITFOLD_CACHE") or Path.home() / ".cache" / "bitfold")
 
 
-def folder(name: str) -> Path:
-    """Make and return a folder of the cache."""
-    path = root() / name
+def make_cache_folder(name: str) -> Path:
+    """Create a folder in the cache, if need be.
+
+    Parameters
+    ----------
+    name
+        Name of the folder.
+
+    Returns
+    -------
+    pathlib.Path
+        The folder.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be created.
+    """
+    path = cache_root() / name
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        reason = error.strerror
         raise OSError(
-            f"BITFOLD_CACHE must name a folder that can be written, got {root()} ({reason})."
+            f"Cannot create {path} ({error.strerror}). Set BITFOLD_CACHE to a writable folder."
         ) from None
     return path
 
 
-def digest_of_files(paths: list[Path]) -> str:
-    """Return 16 hexadecimal digits that tell the content of these files."""
-    whole = hashlib.sha256()
+def hash_files(paths: Iterable[Path]) -> str:
+    """Return a digest of the content of files.
+
+    Parameters
+    ----------
+    paths
+        The files; their order matters, their names do not.
+
+    Returns
+    -------
+    str
+        16 hexadecimal digits.
+    """
+    digest = hashlib.sha256()
     for path in paths:
         with path.open("rb") as file:
-            whole.update(hashlib.file_digest(file, "sha256").digest())
-    return whole.hexdigest()[:16]
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()[:16]
 
 
-def digest_of(*arrays: AnyArray) -> str:
-    """Return 32 hexadecimal digits that tell the content of these arrays."""
-    whole = hashlib.sha256()
+def hash_arrays(*arrays: AnyArray) -> str:
+    """Return a digest of the content, type and shape of arrays.
+
+    Parameters
+    ----------
+    arrays
+        Arrays or memory maps; they are read block by block.
+
+    Returns
+    -------
+    str
+        32 hexadecimal digits.
+
+    Examples
+    --------
+    >>> hash_arrays(np.zeros(3)) == hash_arrays(np.zeros(3, np.float32))
+    False
+    """
+    digest = hashlib.sha256()
     for array in arrays:
-        whole.update(f"{array.dtype.str} {array.shape} ".encode())
-        step = max(1, _HASHED_BYTES * len(array) // max(array.nbytes, 1))
+        digest.update(f"{array.dtype.str} {array.shape} ".encode())
+        step = max(1, _HASH_BLOCK_BYTES * len(array) // max(array.nbytes, 1))
         for start in range(0, len(array), step):
-            whole.update(np.ascontiguousarray(array[start : start + step]).data)
-    return whole.hexdigest()[:32]
+            digest.update(np.ascontiguousarray(array[start : start + step]).data)
+    return digest.hexdigest()[:32]
 
 
-def kept_rows(
-    path: Path,
+def cache_rows(
+    path: PathLike,
     shape: tuple[int, ...],
     dtype: Any,
-    make: Callable[[slice], AnyArray],
+    compute: Callable[[slice], AnyArray],
     *,
     step: int,
-    report: Callable[[int, int], None],
+    stage: str,
+    progress: ProgressCallback | None = None,
 ) -> AnyArray:
-    """Map an array of the cache into memory, made block by block the first time.
+    """Return an array as a memory map; compute it block by block unless the file exists.
 
     Parameters
     ----------
     path
-        Its .npy file, whose name tells all that the content depends on.
+        The .npy file. Its name should identify everything that the content depends on.
     shape, dtype
-        What it holds; a file that holds something else is made anew.
-    make
-        Gives the rows of a slice.
+        Shape and type of the array; a file with another shape or type is replaced.
+    compute
+        Function that returns the rows of a slice.
     step
-        Rows of one block.
-    report
-        Called with the rows done and their number.
+        Rows per block.
+    stage
+        Name of the work, for ``progress``.
+    progress
+        Called with (stage, rows done, all rows).
+
+    Returns
+    -------
+    numpy.memmap
+        The array.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written, or another process replaces it meanwhile.
+
+    Examples
+    --------
+    >>> cache_rows("x.npy", (4,), int, lambda rows: np.arange(4)[rows], step=2, stage="x").tolist()
+    [0, 1, 2, 3]
     """
-    held = _mapped(path)
-    if held is not None and held.shape == shape and held.dtype == dtype:
-        return held
-    about = {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": shape}
-    with atomic.replace_atomically(path) as file:
-        np.lib.format.write_array_header_1_0(file, about)
+    array = _map_file(path)
+    if array is not None and array.shape == shape and array.dtype == dtype:
+        return array
+    header = {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": shape}
+    with show_progress(progress) as report, replace_atomically(path) as file:
+        np.lib.format.write_array_header_1_0(file, header)
         for start in range(0, shape[0], step):
             rows = slice(start, min(start + step, shape[0]))
-            file.write(np.ascontiguousarray(make(rows), dtype).data)
-            report(rows.stop, shape[0])
-    made = _mapped(path)
-    if made is None or made.shape != shape:
-        raise OSError(f"{path} must stay as it was written, got changed meanwhile.")
-    return made
+            file.write(np.ascontiguousarray(compute(rows), dtype).data)
+            report(stage, rows.stop, shape[0])
+    array = _map_file(path)
+    if array is None or array.shape != shape:
+        raise OSError(f"{path} was changed by another process while it was being written.")
+    return array
 
 
-def _mapped(path: Path) -> AnyArray | None:
-    """Map a file of the cache, None if there is none that can be."""
+def _map_file(path: PathLike) -> AnyArray | None:
+    """Memory-map a .npy file; return None if that is not possible."""
     try:
         return np.lib.format.open_memmap(path, mode="r")
     except (OSError, ValueError, EOFError):

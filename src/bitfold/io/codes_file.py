@@ -26,6 +26,7 @@ from bitfold.errors import InputChangedError
 from bitfold.hashers import Hasher, _persistence
 from bitfold.io import atomic, model_file, sources
 from bitfold.io.rows import Rows
+from bitfold.io.stream import Stream
 
 _SAVE_SECONDS = 1.0
 """Work that a kill may cost."""
@@ -76,7 +77,7 @@ def encode_to_file(
     (1000, 2)
     """
     target = atomic.resolve_target(path)
-    source = sources.opened(X)
+    source = sources.open_source(X)
     made_from = {"model": _digest_of_model(hasher), "vectors": _digest_of(source, hasher, stamp)}
     with _Partial(target, hasher.n_bits_) as partial:
         partial.resume(made_from, restart=restart)
@@ -217,8 +218,8 @@ def _digest_of_model(hasher: Hasher) -> str:
 def _digest_of(source: Any, hasher: Hasher, stamp: str) -> str:
     """Tell vectors apart by shape, type, the stamp and some of their rows."""
     owner = type(hasher).__name__
-    matrix = sources.matrix(source, owner)
-    about = [sources.length(matrix), sources.width(matrix), str(matrix.dtype), stamp]
+    matrix = sources.check_source(source, owner)
+    about = [sources.count_rows(matrix), sources.count_features(matrix), str(matrix.dtype), stamp]
     digest = hashlib.sha256(json.dumps(about).encode())
     digest.update(np.ascontiguousarray(_some_rows(matrix, owner)).data)
     return digest.hexdigest()
@@ -226,10 +227,12 @@ def _digest_of(source: Any, hasher: Hasher, stamp: str) -> str:
 
 def _some_rows(matrix: Any, owner: str) -> AnyArray:
     """Rows from all over; of what is read forward those at the beginning."""
-    n, streamed = sources.length(matrix), isinstance(matrix, sources.Stream)
+    n, streamed = sources.count_rows(matrix), isinstance(matrix, Stream)
     if n is None or (streamed and not matrix.seekable):
         first: AnyArray = matrix[:_LOOKED_AT]
         return first
     places = np.linspace(0, n - 1, 4 if streamed else _LOOKED_AT).astype(np.int64)
     # Through Rows, which gives the pages of a memory map back: here and there one, they add up.
-    return Rows(matrix, np.zeros(sources.width(matrix), np.float32), owner).take(np.unique(places))
+    return Rows(matrix, np.zeros(sources.count_features(matrix), np.float32), owner).take(
+        np.unique(places)
+    )

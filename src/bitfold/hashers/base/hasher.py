@@ -19,6 +19,7 @@ from bitfold.errors import DataError
 from bitfold.hashers import _persistence
 from bitfold.io import model_file, sources
 from bitfold.io.rows import Rows, block_length
+from bitfold.io.stream import Stream
 
 T = TypeVar("T")
 
@@ -153,7 +154,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
             If the vectors or labels cannot be used.
         """
         owner = type(self).__name__
-        matrix = sources.matrix(X, owner, min_rows=2, again=True)
+        matrix = sources.check_source(X, owner, min_rows=2, single_pass=False)
         names = _get_feature_names(_named_columns(X, matrix))
         rows = Rows.centered(matrix, owner)
         return self.fit_rows(rows, y, feature_names=names, progress=progress)
@@ -223,7 +224,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         """
         rows = self._open_rows(X)
         parts = self._map_blocks(rows, self._embed_block)
-        return _stack(parts, rows.length, self.n_bits_, np.float32)
+        return _stack(parts, rows.n_rows, self.n_bits_, np.float32)
 
     def transform(self, X: Any) -> UInt8Array:
         """Return the bits as 0 and 1.
@@ -271,7 +272,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         rows = self._open_rows(X)
         with show_progress(progress) as report:
             parts = self._encode_parts(rows, 0, report)
-            packed = _stack(parts, rows.length, count_bytes(self.n_bits_), np.uint8)
+            packed = _stack(parts, rows.n_rows, count_bytes(self.n_bits_), np.uint8)
         return Codes(packed, self.n_bits_, self.model_digest)
 
     def encode_blocks(
@@ -343,11 +344,11 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         """Open vectors and check that they have the features the hasher was fitted with."""
         check_is_fitted(self, "n_bits_")
         owner = type(self).__name__
-        matrix = sources.matrix(X, owner)
+        matrix = sources.check_source(X, owner)
         # A look for column names takes as long as encoding a row; a plain array has none.
         if type(X) is not np.ndarray or hasattr(self, "feature_names_in_"):
             _check_feature_names(self, _named_columns(X, matrix), reset=False)
-        n_features = sources.width(matrix)
+        n_features = sources.count_features(matrix)
         if n_features != self.n_features_in_:
             raise DataError(
                 f"X has {n_features} features, but {owner} is expecting "
@@ -361,7 +362,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         for start, packed in self._map_blocks(rows, self._encode_block, first):
             yield start, packed
             done = start + len(packed)
-            progress("encode", done, rows.length or done)
+            progress("encode", done, rows.n_rows or done)
 
     def _encode_block(self, values: Float32Array) -> UInt8Array:
         return np.packbits(self._embed_block(values) > 0, axis=1)
@@ -372,7 +373,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         """Apply ``work`` to all blocks from row ``first``; yield (first row, result)."""
         step = block_length(max(self._floats_per_row, rows.n_features))
         # Handing a single block to another thread takes longer than it saves.
-        several = rows.length is None or rows.length - first > step
+        several = rows.n_rows is None or rows.n_rows - first > step
         return rows.map(lambda values, start: work(values), step, first=first, spread=several)
 
     def _prepare(self) -> None:
@@ -408,7 +409,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
 
 def _named_columns(X: Any, matrix: Any) -> Any:
     """Return the object that may have column names; a stream has none."""
-    return matrix if isinstance(matrix, sources.Stream) else X
+    return matrix if isinstance(matrix, Stream) else X
 
 
 def _stack(

@@ -8,58 +8,64 @@ from typing import Any
 from bitfold._types import AnyArray
 from bitfold.errors import DataError, FormatError
 from bitfold.io import arrow
-from bitfold.io.formats.request import Asked, guarded
-from bitfold.io.sources import Stream
+from bitfold.io.formats.request import ReadRequest
+from bitfold.io.stream import Stream
 
 
-def open_parquet(asked: Asked) -> Stream:
+def open_parquet(request: ReadRequest) -> Stream:
     """Open a column of lists of a file, or of a folder of files."""
     pa = _import_pyarrow()
-    reading = asked.reading("a Parquet file with lists of numbers", pa.ArrowException)
-    with reading():
-        file = _open(pa, asked)
-        n_rows = arrow.n_rows(file)
-    column = asked.chosen(arrow.list_columns(file), "columns of lists")
+    expected = "a Parquet file with lists of numbers"
+    with request.translate_errors(expected, pa.ArrowException):
+        file = _open_file(pa, request)
+        n_rows = arrow.count_rows(file)
+    column = request.choose_name(arrow.find_list_columns(file), "columns of lists")
     if not n_rows:
-        raise FormatError(f"{asked.path} must hold lists of one length, got none.")
-    return Stream.of_blocks(lambda: guarded(_matrices(file, column, asked), reading), n_rows)
+        raise FormatError(f"{request.path} contains no rows.")
+
+    def read_blocks() -> Iterator[AnyArray]:
+        blocks = _read_matrices(file, column, request)
+        return request.guard_blocks(blocks, expected, pa.ArrowException)
+
+    return Stream.from_blocks(read_blocks, n_rows)
 
 
-def read_column(asked: Asked) -> AnyArray:
-    """Read a column of numbers or texts."""
+def read_parquet_labels(request: ReadRequest) -> AnyArray:
+    """Read a column of numbers or strings."""
     pa = _import_pyarrow()
-    reading = asked.reading("a Parquet file with a column of labels", pa.ArrowException)
-    with reading():
-        file = pa.parquet.ParquetFile(asked.path)
+    expected = "a Parquet file with a column of labels"
+    with request.translate_errors(expected, pa.ArrowException):
+        file = pa.parquet.ParquetFile(request.path)
     with file:
-        lists = arrow.list_columns(file)
+        lists = arrow.find_list_columns(file)
         names = [column.name for column in file.schema_arrow if column.name not in lists]
-        column = asked.chosen(names, "columns")
-        with reading():
+        column = request.choose_name(names, "columns")
+        with request.translate_errors(expected, pa.ArrowException):
             values = file.read([column]).column(0)
             if values.null_count:
-                raise FormatError(f"{asked.path} must hold a label in every row, got missing ones.")
+                raise FormatError(f"Column {column!r} of {request.path} has missing labels.")
             array: AnyArray = values.to_numpy()
     return array.astype(str) if array.dtype.kind == "O" else array
 
 
-def _open(pa: Any, asked: Asked) -> Any:
-    if asked.path.is_dir():
-        return pa.dataset.dataset(asked.path, format="parquet")
-    # A row group is not read ahead: it may be as large as the file.
-    return pa.parquet.ParquetFile(asked.path, pre_buffer=False, buffer_size=1 << 20)
+def _open_file(pa: Any, request: ReadRequest) -> Any:
+    if request.path.is_dir():
+        return pa.dataset.dataset(request.path, format="parquet")
+    # Without pre-buffering: a row group may be as large as the file.
+    return pa.parquet.ParquetFile(request.path, pre_buffer=False, buffer_size=1 << 20)
 
 
-def _matrices(file: Any, column: str, asked: Asked) -> Iterator[AnyArray]:
-    widths = {0}
+def _read_matrices(file: Any, column: str, request: ReadRequest) -> Iterator[AnyArray]:
+    width = 0
     try:
-        for block in arrow.blocks(file, column, str(asked.path)):
-            widths = widths - {0} | {block.shape[1]}
-            if widths == {0} or len(widths) > 1:
+        for block in arrow.iter_blocks(file, column, str(request.path)):
+            width = width or block.shape[1]
+            if block.shape[1] != width or not width:
+                lengths = sorted({width, block.shape[1]})
                 raise FormatError(
-                    f"{asked.path} must hold lists of one length, got {sorted(widths)}."
+                    f"{request.path} must contain lists of one length, got lengths {lengths}."
                 )
-            asked.check_numbers(block.dtype)
+            request.check_numeric(block.dtype)
             yield block
     except DataError as error:
         raise FormatError(str(error)) from None
@@ -72,5 +78,5 @@ def _import_pyarrow() -> Any:
         import pyarrow.parquet
     except ImportError:
         extra = 'pip install "bitfold[parquet]"'
-        raise ImportError(f"reading .parquet files needs pyarrow: {extra}.") from None
+        raise ImportError(f"Reading .parquet files needs pyarrow: {extra}.") from None
     return pyarrow

@@ -1,68 +1,101 @@
-"""What was asked of a file, and the sentences of what cannot be given."""
+"""A request to read a file, and the errors of files that cannot be read."""
 
 from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any, NamedTuple
 
 from bitfold import _validation
+from bitfold._types import PathLike
 from bitfold.errors import FormatError
-from bitfold.io.formats.errors import read_as
 
-WRONG = (
+READ_ERRORS: tuple[type[Exception], ...] = (
     *(ValueError, TypeError, KeyError, OSError, EOFError, OverflowError, MemoryError),
     *(SyntaxError, TokenError, zipfile.BadZipFile, zlib.error, RuntimeError),
 )
-"""What readers raise when a file is not what its name says.
+"""Exceptions that readers raise when a file is damaged or of another format.
 
-A header of numpy's is parsed as Python; of an archive that is encrypted or compressed in an unknown
-way ``zipfile`` raises a RuntimeError, or a kind of it.
+numpy parses the header of a .npy file as Python code. ``zipfile`` raises a RuntimeError for
+archives that are encrypted or compressed in an unknown way.
 """
 
-Reading = Callable[[], AbstractContextManager[None]]
-"""Makes what turns the errors of a reader into one sentence about the file."""
+
+@contextmanager
+def translate_errors(path: PathLike, expected: str, *errors: type[Exception]) -> Iterator[None]:
+    """Re-raise the errors of a reader as :class:`~bitfold.errors.FormatError`.
+
+    Parameters
+    ----------
+    path
+        The file being read.
+    expected
+        What the file should be, such as ``"an HDF5 file with a matrix"``.
+    errors
+        The exceptions to translate; ``READ_ERRORS`` by default.
+
+    Raises
+    ------
+    FormatError
+        If the block raises one of ``errors``.
+
+    Examples
+    --------
+    >>> with translate_errors("x.npy", "a .npy file of numbers"):
+    ...     raise EOFError
+    Traceback (most recent call last):
+    ...
+    bitfold.errors.FormatError: x.npy is not a valid file: expected a .npy file of numbers.
+    """
+    translated = errors or READ_ERRORS
+    try:
+        yield
+    except FormatError:
+        raise
+    except translated as error:
+        raise FormatError(f"{path} is not a valid file: expected {expected}.") from error
 
 
-class Asked(NamedTuple):
-    """A file, the name of what is wanted in it, and who asks."""
+class ReadRequest(NamedTuple):
+    """A file, the name of the wanted array in it, and the function that was called."""
 
     path: Path
     name: str | None
     owner: str
 
-    def reading(self, what: str, *errors: type[Exception]) -> Reading:
-        """Turn what goes wrong into the sentence that the file is not ``what``."""
-        return partial(read_as, what, self.path, *WRONG, *errors)
+    def translate_errors(self, expected: str, *errors: type[Exception]) -> Any:
+        """Re-raise ``READ_ERRORS`` and ``errors`` as FormatError; use in a ``with`` statement."""
+        return translate_errors(self.path, expected, *READ_ERRORS, *errors)
 
-    def raise_name(self) -> None:
-        """Raise if a name was given for a file that has only one array."""
+    def guard_blocks(
+        self, blocks: Iterator[Any], expected: str, *errors: type[Exception]
+    ) -> Iterator[Any]:
+        """Yield blocks, with the errors of reading them translated."""
+        with self.translate_errors(expected, *errors):
+            yield from blocks
+
+    def check_no_name(self) -> None:
+        """Raise if a name was given for a format that holds a single array."""
         if self.name is not None:
-            demand = f"left out for {self.path.suffix} files"
-            _validation.raise_invalid("name", self.owner, demand, repr(self.name))
+            requirement = f"omitted for {self.path.suffix} files"
+            _validation.raise_invalid("name", self.owner, requirement, repr(self.name))
 
-    def chosen(self, names: list[str], kind: str) -> str:
-        """Return the one that was asked for, or the only one there is."""
+    def choose_name(self, names: list[str], kind: str) -> str:
+        """Return the requested name, or the only one in the file; ``kind`` is a plural noun."""
         if not names:
-            raise FormatError(f"{self.path} must hold {kind}, got none.")
+            raise FormatError(f"{self.path} contains no {kind}.")
         chosen = names[0] if self.name is None and len(names) == 1 else self.name
         if chosen not in names:
-            demand = f"one of the {kind} of {self.path.name}, {', '.join(map(repr, names[:9]))}"
-            _validation.raise_invalid("name", self.owner, demand, repr(self.name))
+            listed = ", ".join(map(repr, names[:9]))
+            requirement = f"one of the {kind} in {self.path.name} ({listed})"
+            _validation.raise_invalid("name", self.owner, requirement, repr(self.name))
         return str(chosen)
 
-    def check_numbers(self, dtype: Any) -> None:
-        """Raise unless a matrix holds real numbers."""
+    def check_numeric(self, dtype: Any) -> None:
+        """Raise unless the values are real numbers."""
         if dtype.kind not in "fiub":
-            raise FormatError(f"{self.path} must hold real numbers, got dtype {dtype}.")
-
-
-def guarded(blocks: Iterator[Any], reading: Reading) -> Iterator[Any]:
-    """Yield blocks; what goes wrong on the way is told in one sentence."""
-    with reading():
-        yield from blocks
+            raise FormatError(f"{self.path} must contain real numbers, got dtype {dtype}.")
