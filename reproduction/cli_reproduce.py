@@ -149,7 +149,7 @@ def _list(protocol: Protocol, out: Path) -> list[Listed]:
 def _show(listed: list[Listed]) -> None:
     from rich.table import Table
 
-    from bitfold.cli.terminal import output
+    from bitfold.cli.terminal import make_console
     from reproduction.run_display import in_words
 
     table = Table("name", "in the paper", "content")
@@ -160,7 +160,7 @@ def _show(listed: list[Listed]) -> None:
             table.add_section()
         time = in_words(each.seconds) if each.to_do else "done"
         table.add_row(each.name, each.place, each.title, f"{each.runs:,}", f"{each.to_do:,}", time)
-    output().print(table)
+    make_console().print(table)
 
 
 def _run(chosen: list[Artifact], protocol: Protocol, out: Path) -> list[str]:

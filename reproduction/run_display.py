@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from bitfold._types import ProgressCallback
-from bitfold.cli.terminal import bars
+from bitfold.cli.terminal import show_progress
 
 if TYPE_CHECKING:
     from reproduction.data import Loader
@@ -57,14 +57,14 @@ def run_cases(
 
     missing = [case for case in cases if case not in records]
     pace = Pace([estimate(case) for case in missing])
-    with bars() as shown:
-        overall = shown.count("all runs", len(missing))
+    with show_progress() as shown:
+        overall = shown.counter("all runs", len(missing))
 
         @contextmanager
         def showing(case: Case) -> Iterator[ProgressCallback]:
             start, expected = time.perf_counter(), estimate(case)
             overall(0, f"about {in_words(pace.left)} left")
-            with shown.bar(case.title, vanish=True) as report:
+            with shown.bar(case.title, remove=True) as report:
                 yield report
             pace.done(expected, time.perf_counter() - start)
             overall(1, f"about {in_words(pace.left)} left")

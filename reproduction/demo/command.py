@@ -37,9 +37,9 @@ def demo(
 
 def _compare(n_bits: int, seed: int) -> Comparison:
     """Run every method, with a bar each, and the exact scan."""
-    from bitfold.cli.terminal import bars
+    from bitfold.cli.terminal import show_progress
 
-    with bars() as shown:
+    with show_progress() as shown:
         with shown.spinner("warming up (the first time, kernels are compiled)"):
             # Under the spinner, because this import takes a second or two.
             from reproduction.demo import comparison as _comparison
@@ -63,7 +63,7 @@ def _page(done: Comparison, command: str) -> str:
 def _print_table(done: Comparison) -> None:
     from rich.table import Table
 
-    from bitfold.cli.terminal import output
+    from bitfold.cli.terminal import make_console
     from reproduction.demo.comparison import COLUMNS, cells
 
     table = Table()
@@ -72,7 +72,7 @@ def _print_table(done: Comparison) -> None:
         table.add_column(column, justify="right")
     for run in done.runs:
         table.add_row(*cells(run.score))
-    output().print(table)
+    make_console().print(table)
 
 
 def _as_json(done: Comparison, seed: int, page: Path) -> str:

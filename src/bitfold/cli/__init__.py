@@ -1,4 +1,4 @@
-"""The command line: one file per verb, and nothing heavy is imported before a verb runs."""
+"""The command line: one file per command, imported when the command runs."""
 
 from __future__ import annotations
 
@@ -7,58 +7,52 @@ import sys
 import warnings
 from typing import NoReturn
 
+from bitfold.cli._errors import INTERRUPTED, choose_exit_code, format_error
+
 __all__ = ["main"]
 
 
 def main() -> NoReturn:
-    """Run ``bitfold``; an error is one sentence and exit code 1, Ctrl-C is exit code 130."""
-    _end_in_order()
+    """Run the ``bitfold`` command with the arguments of the process, and exit.
+
+    An error is printed as one line on stderr; ``--debug`` shows its traceback instead.
+
+    Raises
+    ------
+    SystemExit
+        Always. The exit code follows from the class of the error, see ``bitfold --help``.
+    """
+    _unwind_on_signals()
     debug = "--debug" in sys.argv
     if not debug:
-        warnings.showwarning = _warn
+        warnings.showwarning = _show_warning
     try:
-        # Imported here, so that Ctrl-C during the import is as quiet as later.
+        # Imported here, so that Ctrl-C during the import is quiet too.
         from bitfold.cli._app import app
 
-        code = app(_without_debug(sys.argv[1:]), prog_name="bitfold", standalone_mode=False)
+        # --debug is accepted anywhere, also after the command.
+        arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+        code = app(arguments, prog_name="bitfold", standalone_mode=False)
     except KeyboardInterrupt:
-        code = 130
+        code = INTERRUPTED
     except Exception as error:
         if debug:
             raise
-        sys.stderr.write(f"bitfold: {_sentence(error)}\n")
-        code = getattr(error, "exit_code", 1)  # 2, when the command was not understood
+        sys.stderr.write(f"bitfold: {format_error(error)}\n")
+        code = choose_exit_code(error)
     sys.exit(code or 0)
 
 
-def _end_in_order() -> None:
-    """Let a kill and a closed terminal unwind as Ctrl-C does, so that nothing half-written stays.
+def _unwind_on_signals() -> None:
+    """Exit cleanly on SIGTERM and SIGHUP, so that no partial file remains.
 
-    What is ignored stays so, as under nohup.
+    A signal that is ignored, as under nohup, stays ignored.
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, lambda number, _: sys.exit(128 + number))
 
 
-def _warn(message: Warning | str, *_: object, **__: object) -> None:
-    """Show a warning as a sentence, without the place in the code."""
-    sys.stderr.write(f"bitfold: note: {' '.join(str(message).split())}\n")
-
-
-def _without_debug(arguments: list[str]) -> list[str]:
-    """Take ``--debug`` out wherever it stands, so that it may follow the verb too."""
-    return [argument for argument in arguments if argument != "--debug"]
-
-
-def _sentence(error: Exception) -> str:
-    """Say in one line what went wrong; an error without words gives at least its name."""
-    if isinstance(error, OSError) and error.strerror:
-        return " ".join(filter(None, [_named(error.filename), f"{error.strerror}."]))
-    text = error.format_message() if hasattr(error, "format_message") else str(error)
-    words = " ".join(text.split()) or type(error).__name__
-    return words if words.endswith((".", "!", "?")) else f"{words}."
-
-
-def _named(filename: object) -> str:
-    return f"{filename}:" if filename else ""
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """Print a warning as one line, without its position in the code."""
+    sys.stderr.write(f"bitfold: warning: {' '.join(str(message).split())}\n")

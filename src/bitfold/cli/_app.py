@@ -1,64 +1,101 @@
-"""The frame that the verbs hang in."""
+"""The root command, and the table of all commands."""
 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from bitfold._version import __version__
-from bitfold.cli.compare import compare
-from bitfold.cli.encode import encode
-from bitfold.cli.evaluate import evaluate
-from bitfold.cli.explore import explore
-from bitfold.cli.fit import fit
-from bitfold.cli.index import index
-from bitfold.cli.info import info
-from bitfold.cli.pull import pull
-from bitfold.cli.push import push
-from bitfold.cli.search import search
-from bitfold.cli.verify import verify
+from bitfold.cli._errors import describe_exit_codes
+
+COMMANDS: dict[str, dict[str, str]] = {
+    "Build and search": {
+        "fit": "Learn codes from vectors, and write the model.",
+        "encode": "Encode vectors with a model, and write a codes file.",
+        "index": "Build an index from codes.",
+        "search": "Find the nearest items of an index by Hamming distance.",
+    },
+    "Measure": {
+        "evaluate": "Measure how good the codes of a model are.",
+        "compare": "Compare methods and code lengths on your data, and recommend one.",
+    },
+    "Move data": {
+        "push": "Copy an index into Postgres, LanceDB or a faiss file.",
+        "pull": "Copy codes from Postgres, LanceDB or a faiss file into an index.",
+    },
+    "Inspect": {
+        "info": "Show what a model, a codes file or an index contains.",
+        "verify": "Check every byte of a model, a codes file or an index.",
+        "explore": "Look at codes in the browser.",
+    },
+}
+"""Panels of the help page, and their commands with the first line of their help.
+
+The command ``name`` is the function ``name`` in ``bitfold/cli/name.py``.
+"""
+
+
+def load_command(name: str) -> Any:
+    """Import the module of a command, and return its parser."""
+    function = getattr(import_module(f"bitfold.cli.{name}"), name)
+    single = typer.Typer(add_completion=False, context_settings=app.info.context_settings)
+    single.command(name)(function)
+    return typer.main.get_command(single)
+
+
+class LazyGroup(TyperGroup):
+    """A group whose commands are imported when they run; help and completion use the table.
+
+    numpy, scikit-learn, faiss and numba take seconds to import, ``bitfold --help`` should not.
+    """
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the name, the command and the remaining arguments."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command and load_command(str(name)), rest
+
 
 app = typer.Typer(
     name="bitfold",
-    help="Short binary codes that keep the shape of your data's manifold, and search in them.",
+    cls=LazyGroup,
+    help="Turn vectors into short binary codes, and search them.",
+    epilog=describe_exit_codes(),
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(compare)
-app.command()(encode)
-app.command()(evaluate)
-app.command()(fit)
-app.command()(index)
-app.command()(info)
-app.command()(explore)
-app.command()(pull)
-app.command()(push)
-app.command()(search)
-app.command()(verify)
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+def _make_placeholder() -> None:
+    """Stand for a command in the list of commands."""
+
+
+for _panel, _commands in COMMANDS.items():
+    for _name, _help in _commands.items():
+        app.command(_name, help=_help, rich_help_panel=_panel)(_make_placeholder)
+
+
+def _show_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"bitfold {__version__}")
         raise typer.Exit
 
 
 @app.callback(invoke_without_command=True)
-def _frame(
+def _run_root(
     context: typer.Context,
     version: Annotated[
         bool,
         typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
     ] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the whole traceback of an error.")
-    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
     for stream in (sys.stdout, sys.stderr):
-        # Where a terminal or a pipe has no ℓ, a question mark is better than an error.
+        # A terminal or pipe that cannot show a character gets a question mark, not an error.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
     if context.invoked_subcommand is None:

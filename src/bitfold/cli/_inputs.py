@@ -1,107 +1,136 @@
-"""Files that a verb reads: vectors and labels of any format, and ``-`` for a .npy from a pipe."""
+"""Files that a command reads: vectors, labels and codes of any format, and ``-`` for a pipe."""
 
 from __future__ import annotations
 
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from bitfold._types import AnyArray
+import numpy as np
 
-if TYPE_CHECKING:
-    from bitfold.io import Stream
+from bitfold import io
+from bitfold._types import AnyArray, Int64Array
+from bitfold.codes import Codes, count_bytes
+from bitfold.errors import DataError
 
-FORMATS = ".npy .npz .parquet .h5 .zarr .fvecs .bvecs; FILE:NAME chooses in it; - is a .npy pipe"
+VECTOR_FORMATS = (
+    ".npy .npz .parquet .h5 .zarr .fvecs .bvecs; FILE:NAME selects an array; "
+    "- reads .npy from stdin"
+)
+"""Formats of vectors, for help texts."""
 
-_SPOOLED_ROWS = 4096
+LABEL_FORMATS = ".npy .npz .parquet .h5 .txt"
+"""Formats of labels, for help texts."""
+
+SPOOL_ROWS = 4096
+"""Rows of a pipe that are copied to the temporary file at once."""
 
 
-class Place(NamedTuple):
-    """A file, and the name of what is wanted in it."""
+class InputRef(NamedTuple):
+    """A file, and the name of an array, column or data set in it."""
 
     path: Path
     name: str | None
 
     @classmethod
-    def of(cls, asked: Path) -> Place:
-        """Read ``FILE`` or ``FILE:NAME``; a file that is there is meant itself."""
-        front, colon, name = str(asked).rpartition(":")
-        if colon and front and name and not asked.exists() and Path(front).exists():
+    def parse(cls, argument: Path) -> InputRef:
+        """Read ``FILE`` or ``FILE:NAME``; the argument itself wins if such a file exists."""
+        front, colon, name = str(argument).rpartition(":")
+        if colon and front and name and not argument.exists() and Path(front).exists():
             return cls(Path(front), name)
-        return cls(asked, None)
+        return cls(argument, None)
 
     @classmethod
-    def of_file(cls, asked: Path) -> Place:
-        """Read ``FILE`` or ``FILE:NAME`` and demand a file, or the folder that a .zarr is."""
-        place = cls.of(asked)
-        if place.path.is_dir() and place.path.suffix.lower() != ".zarr":
-            raise IsADirectoryError(f"{place.path} must be a file, or a .zarr, got a folder.")
-        return place
+    def parse_file(cls, argument: Path) -> InputRef:
+        """Read ``FILE`` or ``FILE:NAME``; the file may be a folder only if it is a .zarr."""
+        ref = cls.parse(argument)
+        if ref.path.is_dir() and ref.path.suffix.lower() != ".zarr":
+            raise IsADirectoryError(f"{ref.path} is a folder; a file or a .zarr is needed.")
+        return ref
 
 
-def check_exists(*asked: Path | None) -> None:
-    """Say at once what is missing, before anything heavy is imported."""
-    for path in asked:
-        if path is not None and str(path) != "-" and not Place.of(path).path.exists():
-            raise FileNotFoundError(f"{path} does not exist.")
+def check_exists(*arguments: Path | None) -> None:
+    """Raise if an input file is missing; ``-`` and None are skipped."""
+    for argument in arguments:
+        if argument is None or str(argument) == "-":
+            continue
+        if not InputRef.parse(argument).path.exists():
+            raise FileNotFoundError(f"{argument} does not exist.")
 
 
-def open_vectors(asked: Path) -> Any:
-    """Open vectors, mapped or streamed; those of a pipe can be read once."""
-    from bitfold import io
-
-    if str(asked) == "-":
+def open_vectors(argument: Path) -> Any:
+    """Open vectors that are read once, from the first row to the last."""
+    if str(argument) == "-":
         return io.open_vectors(sys.stdin.buffer)
-    return io.open_vectors(*Place.of_file(asked))
+    return io.open_vectors(*InputRef.parse_file(argument))
 
 
-def open_again(asked: Path) -> Any:
-    """Open vectors that will be read more than once; a pipe is kept in a temporary file."""
-    vectors = open_vectors(asked)
-    return _spooled(vectors) if str(asked) == "-" else vectors
+def open_rereadable_vectors(argument: Path) -> Any:
+    """Open vectors that are read more than once; a pipe is copied to a temporary file."""
+    opened = open_vectors(argument)
+    return _copy_to_disk(opened) if str(argument) == "-" else opened
 
 
-def read_vectors(asked: Path) -> AnyArray:
-    """Read vectors to choose any rows of; what can be is mapped."""
-    from bitfold import io
-
-    if str(asked) == "-":
-        return _spooled(open_vectors(asked))
-    return io.read_vectors(*Place.of_file(asked))
+def read_vectors(argument: Path) -> AnyArray:
+    """Read vectors whose rows are accessed in any order; mapped where the format allows it."""
+    if str(argument) == "-":
+        return _copy_to_disk(open_vectors(argument))
+    return io.read_vectors(*InputRef.parse_file(argument))
 
 
-def read_labels(asked: Path) -> AnyArray:
-    """Read labels."""
-    from bitfold import io
-
-    return io.read_labels(*Place.of_file(asked))
-
-
-def check_codes(found: Any, asked: Path) -> None:
-    """Raise unless rows are of bytes, as packed codes are."""
-    if str(found.dtype) != "uint8":
-        made = "codes, the bytes that bitfold encode writes"
-        raise ValueError(f"{asked} must hold {made}, got vectors of {found.dtype}.")
+def read_labels(argument: Path, n_rows: int | None = None) -> AnyArray:
+    """Read labels; raise unless there is one per row."""
+    labels = io.read_labels(*InputRef.parse_file(argument))
+    if n_rows is not None and len(labels) != n_rows:
+        raise DataError(f"{argument} has {len(labels)} labels, but there are {n_rows} rows.")
+    return labels
 
 
-def stamp(asked: Path) -> str:
-    """Tell a file from what it was before: its size and date."""
-    if str(asked) == "-":
+def fingerprint(argument: Path) -> str:
+    """Return a text that changes when the file does: its size and its date."""
+    if str(argument) == "-":
         return ""
-    path, name = Place.of(asked)
-    about = path.stat()
-    return f"{name}:{about.st_size}:{about.st_mtime_ns}"
+    path, name = InputRef.parse(argument)
+    status = path.stat()
+    return f"{name}:{status.st_size}:{status.st_mtime_ns}"
 
 
-def _spooled(stream: Stream) -> AnyArray:
-    """Copy a stream to a file without a name, and map it."""
-    import numpy as np
+def split_rows(
+    n_rows: int, n_queries: int, seed: int, *, n_database: int | None = None
+) -> tuple[Int64Array, Int64Array]:
+    """Return random rows for the database and for the queries, each in ascending order."""
+    if n_queries >= n_rows:
+        raise DataError(
+            f"Cannot hold out {n_queries} queries: there are only {n_rows} rows, "
+            "and at least one is needed to search in."
+        )
+    order = np.random.default_rng(seed).permutation(n_rows)
+    stop = n_rows if n_database is None else n_queries + n_database
+    return np.sort(order[n_queries:stop]), np.sort(order[:n_queries])
 
-    from bitfold.io import iter_blocks
 
+def _copy_to_disk(stream: Any) -> AnyArray:
+    """Copy a stream to a temporary file without a name, and map it."""
     with tempfile.TemporaryFile() as file:
-        for _, stored in iter_blocks(stream, _SPOOLED_ROWS):
-            file.write(np.ascontiguousarray(stored).data)
+        for _, block in io.iter_blocks(stream, SPOOL_ROWS):
+            file.write(np.ascontiguousarray(block).data)
         file.flush()
         return np.memmap(file, stream.dtype, "r", shape=stream.shape)
+
+
+def read_codes(argument: Path, n_bits: int | None = None) -> Codes:
+    """Read packed codes from a .npy file; their length is ``n_bits``, or all bits."""
+    packed = read_vectors(argument)
+    if packed.dtype != np.uint8:
+        raise DataError(
+            f"{argument} holds vectors of {packed.dtype}, not codes; encode them with "
+            "bitfold encode, or pass --model."
+        )
+    all_bits = 8 * packed.shape[1]
+    if n_bits is not None and count_bytes(n_bits) != packed.shape[1]:
+        raise DataError(
+            f"{argument} holds codes of {packed.shape[1]} bytes ({all_bits - 7} to {all_bits} "
+            f"bits), not of {n_bits} bits."
+        )
+    return Codes(packed, n_bits or all_bits)

@@ -1,95 +1,102 @@
-"""A hasher as the command line names it: a method, a code length, NAME=VALUE settings."""
+"""Methods on the command line: their names, code lengths and NAME=VALUE settings."""
 
 from __future__ import annotations
 
 import inspect
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import typer
+from sklearn.utils import get_tags
 
-if TYPE_CHECKING:
-    from bitfold.hashers import Hasher
+from bitfold import hashers
+from bitfold.hashers import Hasher
+from bitfold.hashers.strategies import BASES, EMBEDDINGS
+
+METHODS: dict[str, type[Hasher]] = {
+    name.lower(): kind
+    for name, kind in vars(hashers).items()
+    if name in hashers.__all__ and isinstance(kind, type) and issubclass(kind, Hasher)
+    if not inspect.isabstract(kind)
+}
+"""All methods by the names that every command uses: the class in lower case."""
+
+METHOD_HELP = "imh, itq, agh, …: a class of bitfold.hashers, in any case"
 
 
-class Wanted(NamedTuple):
-    """What was asked for."""
+class HasherSpec(NamedTuple):
+    """A hasher as the options of a command describe it."""
 
-    method: str | None
-    bits: int | None
-    settings: list[str]
-    seed: int
+    method: str | None = None
+    n_bits: int | None = None
+    settings: tuple[str, ...] = ()
+    seed: int = 0
 
-    def hasher(self, *, labeled: bool) -> Hasher:
-        """Make the hasher; without a method the one that suits."""
-        kind = _kind(self.method or ("supervisedimh" if labeled else "imh"))
+    def build(self, *, labeled: bool) -> Hasher:
+        """Return the hasher; without a method, IMH or, with labels, SupervisedIMH."""
+        kind = find_method(self.method or ("supervisedimh" if labeled else "imh"))
+        if labeled and not uses_labels(kind):
+            raise typer.BadParameter(f"{kind.__name__} does not learn from labels; omit --labels.")
         accepted = inspect.signature(kind).parameters
-        params: dict[str, Any] = {"n_bits": self.bits} if self.bits else {}
+        params: dict[str, Any] = {"n_bits": self.n_bits} if self.n_bits else {}
         if "random_state" in accepted:
             params["random_state"] = self.seed
-        params |= dict(map(_setting, self.settings))
+        params |= dict(map(_parse_setting, self.settings))
         for name in params:
-            _demand(name.split("__")[0], sorted(accepted), f"a setting of {kind.__name__}")
-        hasher: Hasher = kind(**_with_strategies(params))
-        _check_use_of_labels(hasher, labeled)
-        return hasher
+            _check_known(name.split("__")[0], sorted(accepted), f"A setting of {kind.__name__}")
+        return kind(**_build_strategies(params))
 
 
-def _kind(method: str) -> Any:
-    from bitfold import hashers
-
-    known = {name.lower(): name for name in hashers.__all__ if name not in ("Hasher", "load")}
-    _demand(method.lower(), sorted(known), "method")
-    return getattr(hashers, known[method.lower()])
+def find_method(name: str) -> type[Hasher]:
+    """Return the class of a method."""
+    _check_known(name.lower(), sorted(METHODS), "The method")
+    return METHODS[name.lower()]
 
 
-def _setting(text: str) -> tuple[str, Any]:
-    """Read NAME=VALUE; a value that is no JSON is a word."""
+def uses_labels(kind: type[Hasher]) -> bool:
+    """Return whether a method learns from labels."""
+    return bool(get_tags(kind()).target_tags.required)
+
+
+def _parse_setting(text: str) -> tuple[str, Any]:
+    """Read NAME=VALUE; the value is JSON, a Python constant, or else a string."""
     name, sign, value = text.partition("=")
     if not (sign and name):
-        raise typer.BadParameter(f"a setting must be NAME=VALUE, got {text!r}.")
+        raise typer.BadParameter(f"A setting must look like NAME=VALUE, got {text!r}.")
+    constants = {"None": "null", "True": "true", "False": "false"}
     try:
-        return name, json.loads(
-            {"None": "null", "True": "true", "False": "false"}.get(value, value)
-        )
+        return name, json.loads(constants.get(value, value))
     except ValueError:
         return name, value
 
 
-def _with_strategies(params: dict[str, Any]) -> dict[str, Any]:
-    """Turn ``base__n_base_points=1000`` into the strategy object that has it."""
-    from bitfold.hashers.strategies import BASES, EMBEDDINGS
-
+def _build_strategies(params: dict[str, Any]) -> dict[str, Any]:
+    """Replace settings such as ``base__n_base_points=1000`` by the strategy object."""
     plain = {name: value for name, value in params.items() if "__" not in name}
-    for part, kinds, usual in (("base", BASES, "kmeans"), ("embedding", EMBEDDINGS, "tsne")):
+    for part, kinds, default in (("base", BASES, "kmeans"), ("embedding", EMBEDDINGS, "tsne")):
+        prefix = f"{part}__"
         inner = {
-            name.removeprefix(f"{part}__"): value
+            name.removeprefix(prefix): value
             for name, value in params.items()
-            if name.startswith(f"{part}__")
+            if name.startswith(prefix)
         }
-        if not inner:
-            continue
-        chosen = plain.get(part) or usual
-        _demand(chosen, sorted(kinds), part)
-        for name in inner:
-            _demand(name, sorted(inspect.signature(kinds[chosen]).parameters), f"{part}__")
-        if part == "base" and "m" not in inner:
-            # Its default differs from hasher to hasher.
-            raise typer.BadParameter(
-                "base__n_base_points must be set beside other settings of the base set."
-            )
-        plain[part] = kinds[chosen](**inner)
+        if inner:
+            plain[part] = _build_strategy(part, kinds, plain.get(part) or default, inner)
     return plain
 
 
-def _demand(value: object, choices: list[str], what: str) -> None:
+def _build_strategy(part: str, kinds: dict[str, Any], name: str, settings: dict[str, Any]) -> Any:
+    """Return a base set or embedding strategy with these settings."""
+    _check_known(name, sorted(kinds), part)
+    for setting in settings:
+        _check_known(setting, sorted(inspect.signature(kinds[name]).parameters), f"{part}__")
+    if part == "base" and "n_base_points" not in settings:
+        # Its default differs between hashers.
+        raise typer.BadParameter("base__n_base_points is needed with other settings of the base.")
+    return kinds[name](**settings)
+
+
+def _check_known(value: object, choices: list[str], what: str) -> None:
+    """Raise unless the value is one of the choices."""
     if value not in choices:
         raise typer.BadParameter(f"{what} must be one of {', '.join(choices)}, got {value!r}.")
-
-
-def _check_use_of_labels(hasher: Hasher, labeled: bool) -> None:
-    from sklearn.utils import get_tags
-
-    if labeled and not get_tags(hasher).target_tags.required:
-        name = type(hasher).__name__
-        raise typer.BadParameter(f"labels must go with a method that learns from them, got {name}.")

@@ -1,216 +1,295 @@
-"""``bitfold compare``: every method on one data set, as one table."""
+"""``bitfold compare``: compare methods and code lengths on your data, and recommend one."""
 
 from __future__ import annotations
 
+import inspect
 import json
 import shlex
-from dataclasses import replace
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from bitfold.cli._inputs import FORMATS, Place, check_exists, open_vectors, stamp
+from bitfold import datasets
+from bitfold._types import ProgressCallback
+from bitfold.cli._comparison_table import (
+    Recommendation,
+    list_errors,
+    make_table,
+    recommend,
+)
+from bitfold.cli._inputs import (
+    LABEL_FORMATS,
+    VECTOR_FORMATS,
+    InputRef,
+    check_exists,
+    fingerprint,
+    open_vectors,
+    read_labels,
+    read_vectors,
+    split_rows,
+)
+from bitfold.cli._methods import METHODS, HasherSpec, find_method, uses_labels
+from bitfold.cli.terminal import make_console, show_progress
+from bitfold.codes import count_bytes
+from bitfold.datasets import Dataset
+from bitfold.evaluation import evaluate, warm_up
+from bitfold.io.records import RunRecords
 
-if TYPE_CHECKING:
-    from reproduction.records import Case, Record
-    from reproduction.tables import Recommendation
+LABELED_DATASETS: dict[str, Callable[..., Dataset]] = {
+    "digits": datasets.digits,
+    "mnist": datasets.mnist,
+    "cifar10": datasets.cifar10,
+    **{f"manifold-{d}": partial(datasets.manifold, n_features=d) for d in (10, 16, 32, 64)},
+}
+"""Data sets in which items with the same label are relevant."""
+
+UNLABELED_DATASETS: dict[str, Callable[..., Dataset]] = {
+    "sift1m": datasets.sift1m,
+    "gist1m": datasets.gist1m,
+}
+"""Data sets in which the closest rows are relevant."""
+
+DATASETS = LABELED_DATASETS | UNLABELED_DATASETS
+
+MAX_QUERIES = 1000
+"""Default number of queries, unless a tenth of the rows of a file is less."""
 
 
 def compare(
     data: Annotated[
         str,
         typer.Argument(
-            help=f"A data set (digits, mnist, cifar10, manifold-10 …) or a file: {FORMATS}."
+            help=f"Data set (digits, mnist, cifar10, manifold-10, …) or file: {VECTOR_FORMATS}."
         ),
     ],
     labels: Annotated[
-        Path | None,
-        typer.Option(help="Labels of a file's rows: .npy .npz .parquet .h5 .txt."),
+        Path | None, typer.Option(help=f"Labels of the rows of a file: {LABEL_FORMATS}.")
     ] = None,
     bits: Annotated[str, typer.Option(help="Code lengths.")] = "16,32,64,128",
     methods: Annotated[
-        str, typer.Option(help="Names of methods, all, or labels: those that learn from them.")
+        str,
+        typer.Option(help="Methods such as imh,itq; all; or supervised, which learn from labels."),
     ] = "all",
     queries: Annotated[
         int | None,
-        typer.Option(min=1, help="Rows to set aside; left out, 1000, or a tenth of a small file."),
+        typer.Option(min=1, help="Rows to hold out; by default 1000, or a tenth of a small file."),
     ] = None,
     rows: Annotated[
-        int, typer.Option(min=0, help="Rows to search in, drawn at random; 0 is all.")
+        int, typer.Option(min=0, help="Rows to search in, chosen at random; 0 takes all.")
     ] = 0,
-    repeats: Annotated[int, typer.Option(min=1, help="Seeds to take the mean over.")] = 1,
+    repeats: Annotated[int, typer.Option(min=1, help="Number of seeds to average over.")] = 1,
     records: Annotated[
-        Path | None, typer.Option(help="JSON lines to keep results in, and to resume from.")
+        Path | None,
+        typer.Option(help="JSON-lines file: results are appended, existing ones not repeated."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines, not a table.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line per run.")] = False,
 ) -> None:
-    """Compare methods on your data and recommend one: quality of codes, time to fit and encode.
+    """Compare methods and code lengths on your data, and recommend one.
 
-    Items with the label of the query are the right answers; without labels, the closest 2 percent
-    of the rows in ℓ2.
+    Items with the label of the query are relevant; without labels, the closest 2 percent of the
+    rows in ℓ2.
 
     Example: bitfold compare vectors.npy --labels labels.npy --bits 16,32,64
     """
-    lengths = _lengths(bits)
-    chosen = _chosen(methods)
-    asked = _asked(data, labels, queries, rows)
-    if asked.answers != "label":
-        chosen = _without_labels(chosen)
-    cases = [
-        replace(asked.case, method=method, n_bits=n_bits, seed=seed)
+    lengths = _parse_lengths(bits)
+    request = CompareRequest.create(data, labels, queries, rows)
+    chosen = _choose_methods(methods, labeled=request.is_labeled)
+    runs = [
+        CompareRun(
+            data=data,
+            method=METHODS[method].__name__,
+            n_bits=n_bits,
+            seed=seed,
+            n_queries=request.n_queries,
+            n_rows=rows,
+            labels=str(labels or ""),
+            fingerprint=request.fingerprint,
+        )
         for method in chosen
         for n_bits in lengths
         for seed in range(repeats)
     ]
-    done = _run(cases, records)
+    done = _run_missing(runs, request, RunRecords(records))
     if as_json:
         for record in done:
             typer.echo(json.dumps(record))
     else:
-        _print(done, asked)
+        _print_result(done, request)
 
 
-class Asked(NamedTuple):
-    """What all cases share, and what makes an answer right: "label" or "nearest"."""
+@dataclass(frozen=True)
+class CompareRun:
+    """One method, code length and seed on one data set."""
 
-    case: Case
-    answers: str
+    data: str
+    method: str
+    n_bits: int
+    seed: int
+    n_queries: int
+    n_rows: int
+    labels: str
+    fingerprint: str
+
+
+class CompareRequest(NamedTuple):
+    """The data of a comparison, and what is relevant in them."""
+
+    data: str
+    labels: Path | None
+    n_queries: int
+    n_rows: int
+    is_labeled: bool
+    fingerprint: str
+
+    @classmethod
+    def create(
+        cls, data: str, labels: Path | None, n_queries: int | None, n_rows: int
+    ) -> CompareRequest:
+        """Check the data set or the files, and choose the number of queries."""
+        if data in DATASETS:
+            if labels is not None:
+                raise typer.BadParameter(f"--labels cannot be used with the data set {data}.")
+            return cls(data, None, n_queries or MAX_QUERIES, n_rows, data in LABELED_DATASETS, "")
+        path = Path(data)
+        if data == "-" or not InputRef.parse(path).path.exists():
+            known = ", ".join(DATASETS)
+            raise typer.BadParameter(f"{data!r} is neither a file nor a data set ({known}).")
+        check_exists(labels)
+        n_queries = n_queries or min(MAX_QUERIES, max(1, open_vectors(path).shape[0] // 10))
+        stamps = " ".join(fingerprint(file) for file in (path, labels) if file is not None)
+        return cls(data, labels, n_queries, n_rows, labels is not None, stamps)
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the data are a file rather than a named data set."""
+        return self.data not in DATASETS
 
     @property
     def title(self) -> str:
-        """Say what was measured."""
-        right = "items of the same label" if self.answers == "label" else "the closest 2 percent"
-        rows = f" in {self.case.rows:,} rows" if self.case.rows else ""
-        return f"{self.case.data}: {self.case.queries:,} queries{rows}; right are {right}"
+        """What was measured, for the heading of the table."""
+        relevant = "items with the same label" if self.is_labeled else "the closest 2 percent"
+        rows = f" in {self.n_rows:,} rows" if self.n_rows else ""
+        return f"{self.data}: {self.n_queries:,} queries{rows}; relevant: {relevant}"
 
-
-def _asked(data: str, labels: Path | None, queries: int | None, rows: int) -> Asked:
-    from reproduction.data import DATA, UNLABELED
-    from reproduction.records import Case
-
-    if data in DATA:
-        if labels is not None:
-            demand = "labels must go with a file of vectors"
-            raise typer.BadParameter(f"{demand}, got the data set {data}.")
-        case = Case(data, "", 0, queries=queries or 1000, rows=rows)
-        return Asked(case, "nearest" if data in UNLABELED else "label")
-    path = Path(data)
-    if data == "-" or not Place.of(path).path.exists():
-        known = ", ".join(DATA)
-        raise typer.BadParameter(f"the data set must be one of {known}, or a file, got {data!r}.")
-    check_exists(labels)
-    aside = queries or min(1000, max(1, open_vectors(path).shape[0] // 10))
-    stamps = " ".join(stamp(file) for file in (path, labels) if file is not None)
-    case = Case(data, "", 0, 0, aside, rows, labels=str(labels or ""), stamp=stamps)
-    return Asked(case, "nearest" if labels is None else "label")
-
-
-def _without_labels(chosen: list[str]) -> list[str]:
-    """Leave out the methods that learn from labels, where there are none."""
-    from reproduction.methods import METHODS
-
-    left = [name for name in chosen if not METHODS[name].uses_labels]
-    if not left:
-        raise typer.BadParameter(
-            f"labels must be given for methods that learn from them, got {', '.join(chosen)} alone."
+    def load(self, progress: ProgressCallback) -> Dataset:
+        """Load the data."""
+        if self.is_file:
+            return self._read_files()
+        loader = DATASETS[self.data]
+        shows_progress = "progress" in inspect.signature(loader).parameters
+        dataset = loader(
+            n_queries=self.n_queries, **({"progress": progress} if shows_progress else {})
         )
-    return left
+        if not self.n_rows:
+            return dataset
+        # The rows of a data set are in random order.
+        rows = slice(0, self.n_rows)
+        labels = None if dataset.labels is None else dataset.labels[rows]
+        return Dataset(dataset.database[rows], dataset.queries, labels, dataset.query_labels)
+
+    def _read_files(self) -> Dataset:
+        """Hold out random rows of a file as queries."""
+        X = read_vectors(Path(self.data))
+        rows, query_rows = split_rows(len(X), self.n_queries, 0, n_database=self.n_rows or None)
+        if self.labels is None:
+            return Dataset(X[rows], X[query_rows])
+        y = read_labels(self.labels, len(X))
+        return Dataset(X[rows], X[query_rows], y[rows], y[query_rows])
 
 
-def _lengths(text: str) -> list[int]:
+def _parse_lengths(text: str) -> list[int]:
     """Read code lengths that are separated by commas."""
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isdigit() and int(part) > 0 for part in parts):
-        raise typer.BadParameter(f"code lengths must be whole numbers like 16,32, got {text!r}.")
+        raise typer.BadParameter(f"--bits must be numbers such as 16,32, got {text!r}.")
     return sorted({int(part) for part in parts})
 
 
-def _chosen(text: str) -> list[str]:
-    """Read names of methods that are separated by commas."""
-    from reproduction.methods import COMPARED, METHODS
-
+def _choose_methods(text: str, *, labeled: bool) -> list[str]:
+    """Return the names of methods; without labels, only those that do not need them."""
+    supervised = {name for name, kind in METHODS.items() if uses_labels(kind)}
     if text == "all":
-        return COMPARED
-    if text == "labels":
-        return [name for name in COMPARED if METHODS[name].uses_labels]
-    known = {name.lower(): name for name in METHODS}
-    asked = [part.strip().lower() for part in text.split(",")]
-    for name in asked:
-        if name not in known:
-            raise typer.BadParameter(f"methods must be among {', '.join(METHODS)}, got {name!r}.")
-    return [known[name] for name in asked]
+        chosen = list(METHODS)
+    elif text == "supervised":
+        chosen = sorted(supervised)
+    else:
+        chosen = [part.strip().lower() for part in text.split(",")]
+        for name in chosen:
+            find_method(name)
+    if labeled:
+        return chosen
+    usable = [name for name in chosen if name not in supervised]
+    if not usable:
+        raise typer.BadParameter(f"{', '.join(chosen)} cannot be used without labels.")
+    return usable
 
 
-def _run(cases: list[Case], path: Path | None) -> list[Record]:
-    from reproduction.data import Loader
-    from reproduction.estimates import from_records
-    from reproduction.records import Records
-    from reproduction.run_display import run_cases
+def _run_missing(
+    runs: list[CompareRun], request: CompareRequest, records: RunRecords
+) -> list[dict[str, Any]]:
+    """Run what has no record yet, with progress; return the records of all runs."""
+    missing = [run for run in runs if run not in records]
+    if not missing:
+        return [records[run] for run in runs]
+    with show_progress() as display:
+        with display.bar(f"load {request.data}", remove=True) as report:
+            dataset = request.load(report)
+        advance = display.counter("runs", len(missing))
 
-    from bitfold.cli._inputs import read_labels, read_vectors
+        def work(run: CompareRun) -> dict[str, Any]:
+            with display.bar(f"{run.method}, {run.n_bits} bits", remove=True) as report:
+                result = _evaluate(run, dataset, report)
+            advance(1, "")
+            return result
 
-    records = Records(path)
-    load = Loader(read_vectors, read_labels)
-    return run_cases(cases, records, load, from_records(records))
-
-
-def _print(done: list[Record], asked: Asked) -> None:
-    from reproduction.tables import grid
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    from bitfold.cli.terminal import output
-
-    laid_out = grid(done)
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("method\nbits", no_wrap=True)
-    for head, n_bits in laid_out.heads:
-        table.add_column(f"{head}\n{n_bits}", justify="right", no_wrap=True)
-    for method, cells in laid_out.rows:
-        table.add_row(method, *cells)
-    typer.echo(asked.title)
-    typer.echo("MAP in percent, F1 in radius 2, seconds to fit, µs to encode a row, by bits")
-    output().print(table)
-    for sentence in laid_out.refusals:
-        typer.echo(f"– {sentence}")
-    _advise(done, asked)
+        return records.run_missing(runs, work)
 
 
-def _advise(done: list[Record], asked: Asked) -> None:
-    """Recommend a method and a length; beside one that learns from labels, one that does not."""
-    from reproduction.methods import METHODS
-    from reproduction.tables import recommend
+def _evaluate(run: CompareRun, dataset: Dataset, progress: ProgressCallback) -> dict[str, Any]:
+    """Run one method, and return its result for the record."""
+    hasher = HasherSpec(run.method, run.n_bits, seed=run.seed).build(labeled=False)
+    with warnings.catch_warnings():
+        # Defaults that do not suit small data were not chosen by the user.
+        warnings.simplefilter("ignore")
+        warm_up(hasher, dataset)
+        return evaluate(hasher, dataset, progress=progress).to_record()
 
+
+def _print_result(done: list[dict[str, Any]], request: CompareRequest) -> None:
+    """Print the table, the limits of methods, and a recommendation."""
+    typer.echo(request.title)
+    typer.echo("MAP in percent, F1 within radius 2, seconds to fit, µs to encode one row, by bits")
+    make_console().print(make_table(done))
+    for message in list_errors(done):
+        typer.echo(f"– {message}")
     best = recommend(done)
     if best is None:
         return
-    typer.echo(f"Take {_praised(best)}, the shortest codes within a point of the best here.")
-    if METHODS[best.method].uses_labels:
-        plain = [r for r in done if not METHODS[r["case"]["method"]].uses_labels]
+    typer.echo(f"Recommended: {_format(best)}; the shortest codes within 1 point of the best MAP.")
+    if uses_labels(find_method(best.method)):
+        plain = [r for r in done if not uses_labels(find_method(r["case"]["method"]))]
         if (other := recommend(plain)) is not None:
-            typer.echo(f"To learn without labels, take {_praised(other)}.")
-    if command := _next_step(best, asked):
-        typer.echo(f"Go on with: {command}")
+            typer.echo(f"Without learning from labels: {_format(other)}.")
+    if request.is_file:
+        typer.echo(f"Next step: {_format_fit_command(best, request)}")
 
 
-def _praised(best: Recommendation) -> str:
-    size = -(-best.n_bits // 8)
-    many = "" if size == 1 else "s"
-    return f"{best.method} with {best.n_bits} bits, {size} byte{many} a row: MAP {best.map:.1f} %"
+def _format(best: Recommendation) -> str:
+    """Return a recommendation in words."""
+    n_bytes = count_bytes(best.n_bits)
+    unit = "byte" if n_bytes == 1 else "bytes"
+    return f"{best.method} with {best.n_bits} bits ({n_bytes} {unit} per row, MAP {best.map:.1f} %)"
 
 
-def _next_step(best: Recommendation, asked: Asked) -> str:
-    """Write the command that fits the recommended method to a file, where it is one word."""
-    from reproduction.methods import METHODS
-
-    make = METHODS[best.method].make
-    if not isinstance(make, type) or not asked.case.stamp:
-        return ""
-    learned = METHODS[best.method].uses_labels
-    labels = f" --labels {shlex.quote(asked.case.labels)}" if learned else ""
-    file = shlex.quote(asked.case.data)
-    return (
-        f"bitfold fit {file}{labels} --method {make.__name__.lower()} --bits {best.n_bits} "
-        "--out model.bitfold"
-    )
+def _format_fit_command(best: Recommendation, request: CompareRequest) -> str:
+    """Return the command that fits the recommended method."""
+    words = ["bitfold", "fit", request.data]
+    if uses_labels(find_method(best.method)):
+        words += ["--labels", str(request.labels)]
+    words += ["--method", best.method.lower(), "--bits", str(best.n_bits)]
+    return shlex.join([*words, "--out", "model.bitfold"])

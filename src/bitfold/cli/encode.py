@@ -1,4 +1,4 @@
-"""``bitfold encode``: the codes of vectors, written as they come."""
+"""``bitfold encode``: encode vectors with a model, and write a codes file."""
 
 from __future__ import annotations
 
@@ -10,66 +10,68 @@ from typing import Annotated, Any
 
 import typer
 
-from bitfold.cli._inputs import FORMATS, check_exists
+from bitfold.cli._inputs import VECTOR_FORMATS, check_exists, fingerprint, open_vectors
+from bitfold.cli._outputs import FORCE_HELP, check_output, explain_full_disk
+from bitfold.cli.terminal import show_progress
+from bitfold.hashers import load
+from bitfold.io.codes_file import encode_to_file
 
 
 def encode(
-    model: Annotated[Path, typer.Argument(help="A model that bitfold fit wrote.")],
-    vectors: Annotated[Path, typer.Argument(help=f"Vectors, one a row: {FORMATS}.")],
-    out: Annotated[Path, typer.Option(help="The codes to write: .npy, packed, a row each.")],
+    model: Annotated[Path, typer.Argument(help="Model that bitfold fit wrote.")],
+    vectors: Annotated[Path, typer.Argument(help=f"Vectors, one per row: {VECTOR_FORMATS}.")],
+    out: Annotated[Path, typer.Option(help="Codes file to write, such as vectors.codes.")],
     restart: Annotated[
-        bool, typer.Option("--restart", help="Begin anew instead of going on where it stopped.")
+        bool, typer.Option("--restart", help="Discard what an interrupted run has done.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
+    force: Annotated[bool, typer.Option("--force", help=FORCE_HELP)] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Encode vectors of any number in little memory.
+    """Encode vectors with a model, and write a codes file.
 
-    Stopped in the middle, the same command goes on where it was.
+    Vectors are read block by block, so that memory stays small. After an interruption, the same
+    command continues after the last saved block.
 
-    Example: bitfold encode model.bitfold vectors.npy --out codes.npy
+    Example: bitfold encode model.bitfold vectors.npy --out vectors.codes
     """
-    from bitfold.cli._files import check_apart, check_writable
-
     check_exists(model, vectors)
-    check_apart(out, model, vectors)
-    check_writable(out)
-    about = _encode(model, vectors, out, restart)
+    check_output(out, model, vectors, force=force)
+    summary = _encode(model, vectors, out, restart)
     if as_json:
-        typer.echo(json.dumps(about))
+        typer.echo(json.dumps(summary))
     else:
-        size = f"{about['rows']:,} codes of {about['bits']} bits"
-        typer.echo(f"{out}: {size} in {about['seconds']:.1f} s.")
+        size = f"{summary['rows']:,} codes of {summary['bits']} bits"
+        typer.echo(f"{out}: {size} in {summary['seconds']:.1f} s.")
 
 
 def _encode(model: Path, vectors: Path, out: Path, restart: bool) -> dict[str, Any]:
-    from bitfold.cli._files import writing
-    from bitfold.cli.terminal import bars
-
-    done = 0
+    """Encode to a file; return what is printed about it."""
+    n_done = 0
     try:
-        with writing(out), bars() as shown:
-            with shown.spinner("getting ready"):
-                # Under the spinner, because these imports take a second or two.
-                from bitfold.cli._inputs import open_vectors, stamp
-                from bitfold.hashers import load
-                from bitfold.io.codes_file import encode_to_file
-
-                X = open_vectors(vectors)
-                hasher = load(model)
+        with explain_full_disk(out), show_progress() as display:
+            with display.spinner("reading"):
+                hasher, X = load(model), open_vectors(vectors)
             start = time.perf_counter()
-            with shown.bar("encode") as report:
+            with display.bar("encode") as report:
 
-                def note(stage: str, rows: int, total: int) -> None:
-                    nonlocal done
-                    done = rows
-                    report("rows", rows, total)
+                def count_rows(stage: str, done: int, total: int) -> None:
+                    nonlocal n_done
+                    n_done = done
+                    report("rows", done, total)
 
-                rows = encode_to_file(
-                    hasher, X, out, stamp=stamp(vectors), restart=restart, progress=note
+                n_rows = encode_to_file(
+                    hasher,
+                    X,
+                    out,
+                    stamp=fingerprint(vectors),
+                    restart=restart,
+                    progress=count_rows,
                 )
     except KeyboardInterrupt:
-        if done:
-            sys.stderr.write(f"bitfold: stopped after {done:,} rows; run it again to go on.\n")
+        if n_done:
+            sys.stderr.write(
+                f"bitfold: interrupted after {n_done:,} rows; run the command again to continue.\n"
+            )
         raise
     seconds = time.perf_counter() - start
-    return {"out": str(out), "rows": rows, "bits": hasher.n_bits_, "seconds": seconds}
+    return {"out": str(out), "rows": n_rows, "bits": hasher.n_bits_, "seconds": seconds}

@@ -1,72 +1,88 @@
-"""``bitfold evaluate``: how good the codes of a model are."""
+"""``bitfold evaluate``: measure how good the codes of a model are."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+import numpy as np
 import typer
+from rich.table import Table
 
 from bitfold._types import AnyArray, Int64Array
-from bitfold.cli._inputs import FORMATS, check_exists
+from bitfold.base_set import is_labeled
+from bitfold.cli._inputs import (
+    LABEL_FORMATS,
+    VECTOR_FORMATS,
+    check_exists,
+    open_rereadable_vectors,
+    read_labels,
+    read_vectors,
+    split_rows,
+)
+from bitfold.cli.terminal import ProgressDisplay, make_console, show_progress
+from bitfold.codes import Codes
+from bitfold.errors import DataError
+from bitfold.evaluation import measure_codes
+from bitfold.hashers import Hasher, load
+from bitfold.metrics import Relevance, closest_neighbors
 
-if TYPE_CHECKING:
-    from bitfold.cli.terminal import Bars
-    from bitfold.codes import Codes
-    from bitfold.hashers import Hasher
-    from bitfold.metrics import Relevance
+RELEVANT_FRACTION = 0.02
+"""Without labels, this fraction of the rows closest to a query is relevant ..."""
 
-_SHARE = 0.02
-"""Without labels the closest rows are the right answers: so many of them ..."""
+MAX_RELEVANT = 10_000
+"""... but at most this number."""
 
-_MOST_NEIGHBORS = 10_000
-"""... and no more."""
+MAX_HELD_OUT = 1000
+"""Rows that are held out as queries by default, if a tenth of all rows is more."""
 
 
 def evaluate(
-    model: Annotated[Path, typer.Argument(help="A model that bitfold fit wrote.")],
-    vectors: Annotated[Path, typer.Argument(help=f"Vectors to search in: {FORMATS}.")],
+    model: Annotated[Path, typer.Argument(help="Model that bitfold fit wrote.")],
+    vectors: Annotated[Path, typer.Argument(help=f"Vectors to search in: {VECTOR_FORMATS}.")],
     labels: Annotated[
-        Path | None, typer.Option(help="Labels of the rows: .npy .npz .parquet .h5 .txt.")
+        Path | None, typer.Option(help=f"Labels of the vectors: {LABEL_FORMATS}.")
     ] = None,
     queries: Annotated[
-        Path | None, typer.Option(help="Query vectors; left out, rows are held out.")
+        Path | None, typer.Option(help="Query vectors; by default, rows are held out.")
     ] = None,
     query_labels: Annotated[Path | None, typer.Option(help="Labels of the queries.")] = None,
     hold_out: Annotated[
-        int | None, typer.Option(min=1, help="Rows to hold out; left out, a tenth, at most 1000.")
+        int | None,
+        typer.Option(min=1, help="Rows to hold out; by default a tenth, at most 1000."),
     ] = None,
-    radius: Annotated[int, typer.Option(min=0, help="Radius of the lookup.")] = 2,
-    cutoff: Annotated[int, typer.Option(min=1, help="First results that are counted.")] = 100,
-    seed: Annotated[int, typer.Option(min=0, help="Draws the queries.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON, not a table.")] = False,
+    radius: Annotated[int, typer.Option(min=0, help="Hamming radius of the lookup.")] = 2,
+    cutoff: Annotated[int, typer.Option(min=1, help="Number of first results to measure.")] = 100,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the choice of queries.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Measure how well the codes find what belongs together.
+    """Measure how good the codes of a model are.
 
-    Items with the label of the query are the right answers; without labels, the closest 2 percent
-    of the rows in ℓ2. Rows labeled -1 are unlabeled: they are searched, but are neither queries
-    nor right answers. Ties count as their mean over all orders.
+    Items with the label of the query are relevant; without labels, the closest 2 percent of the
+    rows in ℓ2. Rows labeled -1 count as unlabeled: they are searched, but are neither queries nor
+    relevant. Ties count as the mean over all their orders.
 
     Example: bitfold evaluate model.bitfold vectors.npy --labels labels.npy
     """
-    if (queries is None) != (query_labels is None) and labels is not None:
-        raise typer.BadParameter("queries and query labels must come together beside labels.")
+    if labels is not None and (queries is None) != (query_labels is None):
+        raise typer.BadParameter("With --labels, --queries and --query-labels go together.")
     if query_labels is not None and labels is None:
-        raise typer.BadParameter("query labels must come with labels of the rows, got none.")
+        raise typer.BadParameter("--query-labels needs --labels.")
     if queries is not None and hold_out is not None:
-        raise typer.BadParameter("hold-out must be left out where there are queries.")
+        raise typer.BadParameter("--hold-out cannot be used with --queries.")
     check_exists(model, vectors, labels, queries, query_labels)
-    split = Split(vectors, labels, queries, query_labels, hold_out, seed)
-    about = _evaluate(model, split, radius, cutoff)
+    request = EvaluateRequest(vectors, labels, queries, query_labels, hold_out, seed)
+    summary = _evaluate(model, request, radius, cutoff)
     if as_json:
-        typer.echo(json.dumps(about))
+        typer.echo(json.dumps(summary))
     else:
-        _print(about)
+        _print_table(summary)
 
 
-class Split(NamedTuple):
-    """What to search in and what with."""
+class EvaluateRequest(NamedTuple):
+    """What to search in and what to search for."""
 
     vectors: Path
     labels: Path | None
@@ -76,141 +92,133 @@ class Split(NamedTuple):
     seed: int
 
 
-class Coded(NamedTuple):
-    """Codes of database and queries, and which are the right answers."""
+class EncodedQueries(NamedTuple):
+    """Codes of database and queries, and which items are relevant."""
 
     database: Codes
     queries: Codes
     relevance: Relevance
-    answers: str
+    relevant: str
 
 
-def _evaluate(model: Path, split: Split, radius: int, cutoff: int) -> dict[str, Any]:
-    from bitfold.cli.terminal import bars
-
-    with bars() as shown:
-        with shown.spinner("getting ready"):
-            # Under the spinner, because these imports take a second or two.
-            from bitfold import metrics
-            from bitfold.hashers import load
-
+def _evaluate(model: Path, request: EvaluateRequest, radius: int, cutoff: int) -> dict[str, Any]:
+    """Encode and measure; return what is printed."""
+    with show_progress() as display:
+        with display.spinner("reading"):
             hasher = load(model)
-        coded = _coded(hasher, split, shown)
-        with shown.bar("count") as report:
-            database, queries, relevance, _ = coded
-            histograms = metrics.distance_histograms(queries, database, relevance, progress=report)
-            first = min(cutoff, len(coded.database))
-            curves = metrics.ranking_curves(histograms, [first])
-            lookup = metrics.lookup(histograms, radius)
-            mean = metrics.average_precision(histograms).mean()
+        encoded = _encode(hasher, request, display)
+        cutoff = min(cutoff, len(encoded.database))
+        with display.bar("measure") as report:
+            quality = measure_codes(
+                encoded.queries,
+                encoded.database,
+                encoded.relevance,
+                cutoffs=[cutoff],
+                radius=radius,
+                progress=report,
+            )
+    measured = asdict(quality)
+    for name in ("cutoffs", "precision_at", "recall_at"):
+        del measured[name]
     return {
         "model": str(model),
         "method": type(hasher).__name__,
         "bits": hasher.n_bits_,
-        "database": len(coded.database),
-        "queries": len(coded.queries),
-        "answers": coded.answers,
-        "map": float(mean),
-        "cutoff": first,
-        "precision_at_cutoff": float(curves.precision.mean()),
-        "recall_at_cutoff": float(curves.recall.mean()),
-        "radius": radius,
-        **lookup._asdict(),
+        "database": len(encoded.database),
+        "queries": len(encoded.queries),
+        "relevant": encoded.relevant,
+        "cutoff": cutoff,
+        "precision_at_cutoff": quality.precision_at[0],
+        "recall_at_cutoff": quality.recall_at[0],
+        **measured,
     }
 
 
-def _coded(hasher: Hasher, split: Split, shown: Bars) -> Coded:
-    import numpy as np
-
-    from bitfold.base_set import is_labeled
-    from bitfold.cli._inputs import open_again, read_vectors
-    from bitfold.datasets import draw_queries
-    from bitfold.metrics import Relevance
-
-    X = read_vectors(split.vectors) if split.labels is None else open_again(split.vectors)
-    if split.queries is None:
-        _check_rest(len(X), split.hold_out)
-    # Before the vectors are encoded, which may take long.
-    y = None if split.labels is None else _labels(split.labels, len(X))
-    codes = _encoded(hasher, X, "vectors", shown)
-    if split.queries is None:
-        n_queries = split.hold_out or min(1000, max(1, len(codes) // 10))
-        kept, held = map(np.sort, draw_queries(len(codes), n_queries, split.seed, "evaluate"))
-        database, queries = codes[kept], codes[held]
+def _encode(hasher: Hasher, request: EvaluateRequest, display: ProgressDisplay) -> EncodedQueries:
+    """Encode database and queries, and find out what is relevant."""
+    if request.labels is None:
+        return _encode_unlabeled(hasher, request, display)
+    X = open_rereadable_vectors(request.vectors)
+    # Labels come first, because encoding may take long.
+    y = read_labels(request.labels, len(X))
+    if request.queries is None or request.query_labels is None:
+        rows, query_rows = _choose_queries(len(X), request)
+        codes = _encode_rows(hasher, X, "vectors", display)
+        database, queries = codes[rows], codes[query_rows]
+        labels, query_labels = y[rows], y[query_rows]
     else:
-        Q, kept, database = read_vectors(split.queries), np.arange(len(codes)), codes
-        queries = _encoded(hasher, Q, "queries", shown)
-    if y is not None:
-        asked = y[held] if split.query_labels is None else _labels(split.query_labels, len(queries))
-        known = is_labeled(asked)
-        if not known.any():
-            raise ValueError("queries must have labels, some at least, got -1 for all of them.")
-        relevance = Relevance.labels(asked[known], y[kept])
-        return Coded(database, queries[known], relevance, "items of the same label")
-    with shown.spinner("looking for the closest rows"):
-        near = _closest(X, X[held] if split.queries is None else Q, kept)
-    answers = f"the {near.shape[1]:,} closest items"
-    return Coded(database, queries, Relevance.neighbors(near), answers)
+        Q = read_vectors(request.queries)
+        labels, query_labels = y, read_labels(request.query_labels, len(Q))
+        database = _encode_rows(hasher, X, "vectors", display)
+        queries = _encode_rows(hasher, Q, "queries", display)
+    known = is_labeled(query_labels)
+    if not known.any():
+        raise DataError("No query has a label: all of them are -1.")
+    relevance = Relevance.labels(query_labels[known], labels)
+    return EncodedQueries(database, queries[known], relevance, "items with the same label")
 
 
-def _check_rest(n_rows: int, hold_out: int | None) -> None:
-    """Raise unless there are rows to search in beside those that are held out."""
-    if n_rows < 2:
-        raise ValueError("vectors must be two rows or more, to hold some of them out, got one.")
-    if hold_out is not None and hold_out >= n_rows:
-        raise ValueError(f"hold-out must be fewer than all {n_rows} rows, got {hold_out}.")
+def _encode_unlabeled(
+    hasher: Hasher, request: EvaluateRequest, display: ProgressDisplay
+) -> EncodedQueries:
+    """Encode database and queries; the closest rows are relevant."""
+    X = read_vectors(request.vectors)
+    if request.queries is None:
+        rows, query_rows = _choose_queries(len(X), request)
+        codes = _encode_rows(hasher, X, "vectors", display)
+        database, queries, Q = codes[rows], codes[query_rows], X[query_rows]
+    else:
+        rows, Q = np.arange(len(X)), read_vectors(request.queries)
+        database = _encode_rows(hasher, X, "vectors", display)
+        queries = _encode_rows(hasher, Q, "queries", display)
+    with display.spinner("searching for the closest rows"):
+        closest = _find_closest(X, Q, rows)
+    relevant = f"the {closest.shape[1]:,} closest items"
+    return EncodedQueries(database, queries, Relevance.neighbors(closest), relevant)
 
 
-def _encoded(hasher: Hasher, X: Any, name: str, shown: Bars) -> Codes:
-    with shown.bar(f"encode {name}") as report:
+def _choose_queries(n_rows: int, request: EvaluateRequest) -> tuple[Int64Array, Int64Array]:
+    """Return the rows of the database and of the queries."""
+    n_queries = request.hold_out or min(MAX_HELD_OUT, max(1, n_rows // 10))
+    return split_rows(n_rows, n_queries, request.seed)
+
+
+def _encode_rows(hasher: Hasher, X: Any, name: str, display: ProgressDisplay) -> Codes:
+    """Encode vectors with a bar that counts rows."""
+    with display.bar(f"encode {name}") as report:
         return hasher.encode(X, progress=lambda _, done, total: report("rows", done, total))
 
 
-def _labels(path: Path, n_rows: int) -> AnyArray:
-    from bitfold.cli._inputs import read_labels
+def _find_closest(X: AnyArray, queries: AnyArray, rows: Int64Array) -> Int64Array:
+    """Return the positions in ``rows`` of the rows closest to each query.
 
-    labels = read_labels(path)
-    if len(labels) != n_rows:
-        raise ValueError(f"{path} must hold a label for each of {n_rows} rows, got {len(labels)}.")
-    return labels
-
-
-def _closest(X: AnyArray, queries: AnyArray, kept: Int64Array) -> Int64Array:
-    """Find the closest of the rows that were kept, numbered as these.
-
-    The others are found too and left out, which is cheaper than a copy of the rows without them.
+    All rows of ``X`` are searched and the others removed, which is cheaper than copying the rows.
     """
-    import numpy as np
-
-    from bitfold.metrics import closest_neighbors
-
-    k = min(_MOST_NEIGHBORS, max(1, round(_SHARE * len(kept))))
-    number = np.full(len(X), -1)
-    number[kept] = np.arange(len(kept))
-    near = number[closest_neighbors(X, queries, k=k + len(X) - len(kept))]
-    first = np.argsort(near < 0, axis=1, kind="stable")[:, :k]
-    return np.take_along_axis(near, first, axis=1)
+    k = min(MAX_RELEVANT, max(1, round(RELEVANT_FRACTION * len(rows))))
+    position = np.full(len(X), -1)
+    position[rows] = np.arange(len(rows))
+    closest = position[closest_neighbors(X, queries, k=k + len(X) - len(rows))]
+    first = np.argsort(closest < 0, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(closest, first, axis=1)
 
 
-def _print(about: dict[str, Any]) -> None:
-    from rich.table import Table
-
-    from bitfold.cli.terminal import output
-
-    what = f"{about['method']}, {about['bits']} bits: {about['queries']:,} queries"
-    title = f"{what} in {about['database']:,} items; right are {about['answers']}"
+def _print_table(summary: dict[str, Any]) -> None:
+    """Print the measures in percent."""
+    cutoff, radius = f"first {summary['cutoff']}", f"radius {summary['radius']}"
     table = Table("measure")
     table.add_column("percent", justify="right")
-    first, radius = f"first {about['cutoff']}", f"radius {about['radius']}"
     for name, value in (
-        ("MAP", about["map"]),
-        (f"precision, {first}", about["precision_at_cutoff"]),
-        (f"recall, {first}", about["recall_at_cutoff"]),
-        (f"precision, {radius}", about["precision"]),
-        (f"recall, {radius}", about["recall"]),
-        (f"F1, {radius}", about["f1"]),
+        ("MAP", summary["map"]),
+        (f"precision, {cutoff}", summary["precision_at_cutoff"]),
+        (f"recall, {cutoff}", summary["recall_at_cutoff"]),
+        (f"precision, {radius}", summary["precision"]),
+        (f"recall, {radius}", summary["recall"]),
+        (f"F1, {radius}", summary["f1"]),
     ):
         table.add_row(name, f"{100 * value:.1f}")
-    console = output()
-    console.print(title)
+    console = make_console()
+    console.print(
+        f"{summary['method']}, {summary['bits']} bits: {summary['queries']:,} queries in "
+        f"{summary['database']:,} items; relevant: {summary['relevant']}"
+    )
     console.print(table)

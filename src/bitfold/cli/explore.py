@@ -1,82 +1,91 @@
-"""``bitfold explore``: a page in the browser to look at what was learned."""
+"""``bitfold explore``: look at codes in the browser."""
 
 from __future__ import annotations
 
+import json
 import sys
+import webbrowser
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from threading import Thread
+from typing import Annotated
 
+import numpy as np
 import typer
 
-if TYPE_CHECKING:
+from bitfold.cli._inputs import LABEL_FORMATS, VECTOR_FORMATS, read_labels, read_vectors
+from bitfold.cli.terminal import show_progress
+
+try:
     from bitfold.explorer.address import Place
-    from bitfold.explorer.collection import Collection
+    from bitfold.explorer.collection import Collection, prepare
+    from bitfold.explorer.images import read_album
+    from bitfold.explorer.items import gather, read_lines
+    from bitfold.explorer.models import Coded
+    from bitfold.explorer.server import serve
+except ImportError as error:
+    raise ImportError(
+        'bitfold explore needs FastAPI, uvicorn and Pillow: pip install "bitfold[explorer]".'
+    ) from error
 
 
 def explore(
     indexes: Annotated[
         list[Path],
-        typer.Argument(help="An index; two, with two models, to compare.", exists=True),
+        typer.Argument(help="Index; two, with two models, to compare.", exists=True),
     ],
     model: Annotated[
         list[Path],
-        typer.Option(help="The model of the index; once for each index, in order.", exists=True),
+        typer.Option(help="Model of the index; once per index, in the same order.", exists=True),
     ],
     images: Annotated[
         Path | None,
         typer.Option(
-            help="A folder of pictures, named by id or in order, or .npy or .npz.", exists=True
+            help="Folder of images, named by id or in the order of ids, or .npy or .npz.",
+            exists=True,
         ),
     ] = None,
     vectors: Annotated[
         Path | None,
-        typer.Option(help="The items' vectors, for exact neighbors and the map."),
+        typer.Option(help=f"Vectors, for exact neighbors and the map: {VECTOR_FORMATS}."),
     ] = None,
     labels: Annotated[
-        Path | None,
-        typer.Option(help="Labels, to color by: .npy, or text, one a line."),
+        Path | None, typer.Option(help=f"Labels to color by: {LABEL_FORMATS}.")
     ] = None,
-    text: Annotated[Path | None, typer.Option(help="Text, one item a line.", exists=True)] = None,
+    text: Annotated[
+        Path | None, typer.Option(help="Text file with one line per item.", exists=True)
+    ] = None,
     sample: Annotated[int, typer.Option(min=1, max=50_000, help="Items on the map.")] = 4000,
-    host: Annotated[str, typer.Option(help="Where to listen; 0.0.0.0 is everywhere.")] = (
-        "127.0.0.1"
-    ),
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 is any free one.")] = 0,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; 0.0.0.0 for all interfaces.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free one.")] = 0,
     allow_host: Annotated[
-        list[str] | None, typer.Option(help="A name the server may be called by, as by a proxy.")
+        list[str] | None,
+        typer.Option(help="Another host name of the server, for example behind a proxy."),
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print the address as JSON.")] = False,
 ) -> None:
-    """Look at codes in the browser: the map, what a query finds, and what the bits are worth.
+    """Look at codes in the browser.
 
-    Everything stays on this machine unless --host says otherwise, and the address that is
-    printed carries a token that opens it. Ctrl-C ends it.
+    The page shows a map of the items, what a query finds, and statistics of the bits. Everything
+    stays on this machine unless --host is given. The printed address contains the access token.
+    Press Ctrl-C to stop.
 
     Example: bitfold explore my.index --model model.bitfold --images pictures/
     """
     if len(indexes) > 2 or len(model) != len(indexes):
-        came = f"{len(indexes)} and {len(model)}"
-        raise typer.BadParameter(f"indexes must be one or two, each with a model, got {came}.")
-    _check_extra()
-    from bitfold.explorer.address import Place
-
+        raise typer.BadParameter(
+            "One or two indexes are needed, each with a --model; "
+            f"got {len(indexes)} indexes and {len(model)} models."
+        )
     place = Place.bind(host, port)
     collection = _load(indexes, model, images, vectors, labels, text, sample)
-    from bitfold.explorer.server import serve
-
-    opened = browser and sys.stdout.isatty()
-    serve(collection, place, tuple(allow_host or ()), lambda: _announce(place, opened, as_json))
-
-
-def _check_extra() -> None:
-    try:
-        import fastapi  # noqa: F401
-        import PIL  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError:
-        extra = 'pip install "bitfold[explorer]"'
-        raise ImportError(f"bitfold explore needs FastAPI, uvicorn and Pillow: {extra}.") from None
+    open_browser = browser and sys.stdout.isatty()
+    serve(
+        collection, place, tuple(allow_host or ()), lambda: _announce(place, open_browser, as_json)
+    )
 
 
 def _load(
@@ -88,23 +97,10 @@ def _load(
     text: Path | None,
     sample: int,
 ) -> Collection:
-    """Read everything and draw the maps, with a bar for each model."""
-    from contextlib import ExitStack
-
-    from bitfold.cli._inputs import read_labels, read_vectors
-    from bitfold.cli.terminal import bars
-
-    with bars() as shown, ExitStack() as work:
-        with shown.spinner("reading"):
-            # Under the spinner, because these imports take a second or two.
-            import numpy as np
-
-            from bitfold.explorer.collection import prepare
-            from bitfold.explorer.images import read_album
-            from bitfold.explorer.items import gather, read_lines
-            from bitfold.explorer.models import Coded
-
-            opened = zip(indexes, models, _names(models), strict=True)
+    """Read everything and compute the maps, with one bar per model."""
+    with show_progress() as display, ExitStack() as bars:
+        with display.spinner("reading"):
+            opened = zip(indexes, models, _make_names(models), strict=True)
             coded = [Coded.open(*each) for each in opened]
             ids = np.unique(np.concatenate([each.ids for each in coded]))
             items = gather(
@@ -114,29 +110,25 @@ def _load(
                 text=None if text is None else read_lines(text),
                 album=None if images is None else read_album(images, ids),
             )
-        return prepare(coded, items, sample, lambda name: work.enter_context(shown.bar(name)))
+        return prepare(coded, items, sample, lambda name: bars.enter_context(display.bar(name)))
 
 
-def _names(models: list[Path]) -> list[str]:
-    """Name models by their files, and by their folders too where the files are named alike."""
+def _make_names(models: list[Path]) -> list[str]:
+    """Return the file names of models, or their paths if the file names are equal."""
     names = [path.stem for path in models]
     return names if len(set(names)) == len(names) else [str(path) for path in models]
 
 
-def _announce(place: Place, opened: bool, as_json: bool) -> None:
-    """Say where the page is, and open it."""
-    import json
-    import webbrowser
-    from threading import Thread
-
+def _announce(place: Place, open_browser: bool, as_json: bool) -> None:
+    """Print the address of the page, and open it."""
     if as_json:
         typer.echo(json.dumps({"url": place.url, "host": place.host, "port": place.port}))
     else:
-        typer.echo(f"Explorer at {place.url}\nCtrl-C ends it.")
+        typer.echo(f"Explorer at {place.url}\nPress Ctrl-C to stop.")
     if not place.loopback:
-        warning = "Whoever has this address can look from other machines; it is not encrypted."
+        warning = "Anyone with this address can connect from other machines, without encryption."
         typer.echo(warning, err=True)
     sys.stdout.flush()
-    if opened:
-        # Beside the server, because a browser may want the page before it returns.
+    if open_browser:
+        # In a thread, because a browser may request the page before the call returns.
         Thread(target=webbrowser.open, args=(place.url,), daemon=True).start()

@@ -5,75 +5,77 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from bitfold.cli._inputs import FORMATS, check_exists
-from bitfold.cli._methods import Wanted
-
-if TYPE_CHECKING:
-    from bitfold.hashers import Hasher
+from bitfold.cli._inputs import (
+    LABEL_FORMATS,
+    VECTOR_FORMATS,
+    check_exists,
+    open_rereadable_vectors,
+    read_labels,
+)
+from bitfold.cli._methods import METHOD_HELP, HasherSpec
+from bitfold.cli._outputs import FORCE_HELP, check_output, explain_full_disk
+from bitfold.cli.terminal import show_progress
+from bitfold.hashers import Hasher
 
 
 def fit(
-    vectors: Annotated[Path, typer.Argument(help=f"Vectors, one a row: {FORMATS}.")],
-    out: Annotated[Path, typer.Option(help="The model to write.")],
+    vectors: Annotated[Path, typer.Argument(help=f"Vectors, one per row: {VECTOR_FORMATS}.")],
+    out: Annotated[Path, typer.Option(help="Model to write.")],
     bits: Annotated[
         int | None,
-        typer.Option(min=1, max=1024, help="Length of the codes; left out, the method's own."),
+        typer.Option(min=1, max=1024, help="Code length; by default that of the method."),
     ] = None,
     labels: Annotated[
-        Path | None, typer.Option(help="Labels of the rows: .npy .npz .parquet .h5 .txt.")
+        Path | None, typer.Option(help=f"Labels, one per row: {LABEL_FORMATS}.")
     ] = None,
     method: Annotated[
-        str | None, typer.Option(help="imh, itq, …; left out, imh, or supervisedimh with labels.")
+        str | None,
+        typer.Option(help=f"{METHOD_HELP}. Default: imh, or supervisedimh with labels."),
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Another hyper-parameter; repeatable."),
+        typer.Option("--set", metavar="NAME=VALUE", help="Another parameter; repeatable."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seeds what is drawn.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    force: Annotated[bool, typer.Option("--force", help=FORCE_HELP)] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Learn codes from vectors, and write the model.
 
-    The vectors may be larger than memory: a sample and a few blocks are held.
+    The vectors may be larger than memory: only a sample and a few blocks are held.
 
     Example: bitfold fit vectors.npy --bits 64 --out model.bitfold --set base__n_base_points=1000
     """
-    from bitfold.cli._files import check_apart, check_writable
-
     check_exists(vectors, labels)
-    check_apart(out, vectors, labels)
-    check_writable(out)
-    about = _fit(vectors, labels, out, Wanted(method, bits, settings or [], seed))
+    check_output(out, vectors, labels, force=force)
+    summary = _fit(vectors, labels, out, HasherSpec(method, bits, tuple(settings or ()), seed))
     if as_json:
-        typer.echo(json.dumps(about))
-    else:
-        learned = f"{about['rows']:,} × {about['features']} vectors in {about['seconds']:.1f} s"
-        size = f"{about['bytes']:,} bytes"
-        typer.echo(f"{out}: {about['method']}, {about['bits']} bits, from {learned}, {size}.")
-        if "base_points" in about:
-            typer.echo(f"{about['base_points']:,} base points: {about['base_reason']}.")
+        typer.echo(json.dumps(summary))
+        return
+    size = f"{summary['rows']:,} × {summary['features']} vectors"
+    typer.echo(
+        f"{out}: {summary['method']}, {summary['bits']} bits, fitted on {size} "
+        f"in {summary['seconds']:.1f} s, {summary['bytes']:,} bytes."
+    )
+    if "base_points" in summary:
+        typer.echo(f"{summary['base_points']:,} base points ({summary['base_size_reason']}).")
 
 
-def _fit(vectors: Path, labels: Path | None, out: Path, wanted: Wanted) -> dict[str, Any]:
-    from bitfold.cli._files import writing
-    from bitfold.cli.terminal import bars
-
-    with bars() as shown:
-        with shown.spinner("getting ready"):
-            # Under the spinner, because these imports take a second or two.
-            from bitfold.cli._inputs import open_again, read_labels
-
-            hasher = wanted.hasher(labeled=labels is not None)
+def _fit(vectors: Path, labels: Path | None, out: Path, spec: HasherSpec) -> dict[str, Any]:
+    """Fit and save a hasher; return what is printed about it."""
+    with show_progress() as display:
+        with display.spinner("reading"):
+            hasher = spec.build(labeled=labels is not None)
             y = None if labels is None else read_labels(labels)
-            X = open_again(vectors)
+            X = open_rereadable_vectors(vectors)
         start = time.perf_counter()
-        with shown.bar(type(hasher).__name__) as report:
+        with display.bar(type(hasher).__name__) as report:
             hasher.fit(X, y, progress=report)
-    with writing(out):
+    with explain_full_disk(out):
         hasher.save(out)
     return {
         "out": str(out),
@@ -83,12 +85,12 @@ def _fit(vectors: Path, labels: Path | None, out: Path, wanted: Wanted) -> dict[
         "features": hasher.n_features_in_,
         "seconds": time.perf_counter() - start,
         "bytes": out.stat().st_size,
-        **base_of(hasher),
+        **describe_base_set(hasher),
     }
 
 
-def base_of(hasher: Hasher) -> dict[str, Any]:
-    """Tell how many base points a method that has some took, and why."""
-    reason = getattr(hasher, "base_reason_", None)
+def describe_base_set(hasher: Hasher) -> dict[str, Any]:
+    """Return the number of base points and how it was chosen, if the method has a base set."""
+    reason = getattr(hasher, "base_size_reason_", getattr(hasher, "base_reason_", None))
     points = getattr(hasher, "base_set_", ())
-    return {} if reason is None else {"base_points": len(points), "base_reason": reason}
+    return {} if reason is None else {"base_points": len(points), "base_size_reason": reason}

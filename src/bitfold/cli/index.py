@@ -1,63 +1,51 @@
-"""``bitfold index``: codes become an index to search."""
+"""``bitfold index``: build an index from codes."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from bitfold.cli._inputs import check_exists
-
-if TYPE_CHECKING:
-    from bitfold.codes import Codes
+from bitfold.cli._inputs import check_exists, read_codes, read_labels
+from bitfold.cli._outputs import FORCE_HELP, check_new
+from bitfold.cli.terminal import show_progress
+from bitfold.search import HammingIndex
 
 
 def index(
-    codes: Annotated[Path, typer.Argument(help="Codes that bitfold encode wrote.")],
-    out: Annotated[Path, typer.Option(help="The index to make or replace, a folder.")],
+    codes: Annotated[
+        Path,
+        typer.Argument(help="Codes file that bitfold encode wrote, or a .npy of packed codes."),
+    ],
+    out: Annotated[Path, typer.Option(help="Index to write (a folder).")],
     bits: Annotated[
         int | None,
-        typer.Option(min=1, max=1024, help="Length of the codes; left out, all their bytes."),
+        typer.Option(min=1, max=1024, help="Code length in a .npy, if it is not a multiple of 8."),
     ] = None,
     ids: Annotated[
-        Path | None, typer.Option(help="Ids of the codes, .npy; left out, 0, 1, 2, …")
+        Path | None, typer.Option(help="Ids of the codes, .npy; by default 0, 1, 2, …")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
+    force: Annotated[bool, typer.Option("--force", help=FORCE_HELP)] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Make an index of codes; it is on the disk as a whole or not at all.
+    """Build an index from codes.
 
-    Example: bitfold index codes.npy --out my.index
+    The index appears on disk complete or not at all.
+
+    Example: bitfold index vectors.codes --out my.index
     """
-    from bitfold.cli.terminal import bars
-
     check_exists(codes, ids)
-    with bars() as shown, shown.spinner("indexing"):
-        from bitfold.cli._inputs import read_labels
-        from bitfold.search import HammingIndex
-
-        found = read_codes(codes, bits)
-        made = HammingIndex(found.n_bits)
-        made.add(found, None if ids is None else read_labels(ids))
-        made.save(out)
-    about = {"out": str(out), "codes": len(made), "bits": made.n_bits, "distinct": made.n_distinct}
+    check_new(out, force=force)
+    with show_progress() as display, display.spinner("indexing"):
+        content = read_codes(codes, bits)
+        built = HammingIndex(content.n_bits)
+        built.add(content, None if ids is None else read_labels(ids))
+        built.save(out)
+    n_codes, n_distinct = len(built), built.n_distinct
     if as_json:
-        typer.echo(json.dumps(about))
+        summary = {"out": str(out), "codes": n_codes, "bits": built.n_bits, "distinct": n_distinct}
+        typer.echo(json.dumps(summary))
     else:
-        size = f"{len(made):,} codes of {made.n_bits} bits, {made.n_distinct:,} of them distinct"
-        typer.echo(f"{out}: {size}.")
-
-
-def read_codes(path: Path, bits: int | None = None) -> Codes:
-    """Map a file of packed codes."""
-    from bitfold.cli._inputs import check_codes, read_vectors
-    from bitfold.codes import Codes
-
-    packed = read_vectors(path)
-    check_codes(packed, path)
-    most = 8 * packed.shape[1]
-    if bits is not None and not most - 8 < bits <= most:
-        demand = f"{most - 7} to {most} for codes of {packed.shape[1]} bytes, as {path} holds"
-        raise ValueError(f"--bits must be {demand}, got {bits}.")
-    return Codes(packed, most if bits is None else bits)
+        typer.echo(f"{out}: {n_codes:,} codes of {built.n_bits} bits, {n_distinct:,} distinct.")

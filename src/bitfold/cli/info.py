@@ -1,4 +1,4 @@
-"""``bitfold info``: what a model or an index is, how it was made, its size."""
+"""``bitfold info``: show what a model, a codes file or an index contains."""
 
 from __future__ import annotations
 
@@ -10,57 +10,58 @@ from typing import Annotated, Any
 import typer
 
 from bitfold.cli._inputs import check_exists
+from bitfold.cli.fit import describe_base_set
+from bitfold.hashers import load
+from bitfold.io import model_file
+from bitfold.search import HammingIndex
 
 
 def info(
-    path: Annotated[Path, typer.Argument(help="A model (a file) or an index (a folder).")],
-    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
+    path: Annotated[Path, typer.Argument(help="Model or codes file, or index (a folder).")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Tell what a model or an index is, how it was made, and its size.
+    """Show what a model, a codes file or an index contains.
 
     Example: bitfold info model.bitfold
     """
     check_exists(path)
-    about = _of_index(path) if path.is_dir() else _of_model(path)
+    summary = _describe_index(path) if path.is_dir() else _describe_model(path)
     if as_json:
-        typer.echo(json.dumps(about))
-    else:
-        width = max(map(len, about))
-        for name, value in about.items():
-            typer.echo(f"{name.replace('_', ' '):{width}}  {_shown(value)}")
+        typer.echo(json.dumps(summary))
+        return
+    width = max(map(len, summary))
+    for name, value in summary.items():
+        typer.echo(f"{name.replace('_', ' '):{width}}  {_format_value(value)}")
 
 
-def _of_model(path: Path) -> dict[str, Any]:
-    from bitfold.cli.fit import base_of
-    from bitfold.hashers import load
-    from bitfold.io import model_file
-
-    hasher = load(path)  # every byte of it is checked
+def _describe_model(path: Path) -> dict[str, Any]:
+    """Return the parameters and fitted attributes of a model."""
+    hasher = load(path)  # checks every byte
     stored = model_file.read(path)
     return {
         "path": str(path),
         "kind": f"model, {stored.kind}",
         "bits": hasher.n_bits_,
         "features": hasher.n_features_in_,
-        "settings": stored.meta["params"],
-        **base_of(hasher),
-        "learned": {
-            **_scalars(stored.meta["learned"]),
+        "digest": hasher.model_digest,
+        "parameters": stored.meta["params"],
+        **describe_base_set(hasher),
+        "fitted": {
+            **{name: value for name, value in stored.meta["learned"].items() if _is_short(value)},
             **{name: list(array.shape) for name, array in sorted(stored.arrays.items())},
         },
         "bytes": path.stat().st_size,
-        "written": _date(path),
+        "written": _format_date(path),
     }
 
 
-def _scalars(learned: dict[str, Any]) -> dict[str, Any]:
-    """Leave out why there are so many base points, which has a line of its own."""
-    return {name: value for name, value in learned.items() if name != "base_reason_"}
+def _is_short(value: Any) -> bool:
+    """Return whether a fitted value is a number or None; sentences have lines of their own."""
+    return not isinstance(value, str)
 
 
-def _of_index(path: Path) -> dict[str, Any]:
-    from bitfold.search import HammingIndex
-
+def _describe_index(path: Path) -> dict[str, Any]:
+    """Return the size and contents of an index."""
     files = [file for file in path.iterdir() if file.is_file()]
     with HammingIndex.open(path) as index:
         return {
@@ -69,22 +70,24 @@ def _of_index(path: Path) -> dict[str, Any]:
             "bits": index.n_bits,
             "codes": len(index),
             "distinct": index.n_distinct,
+            "model_digest": index.model_digest,
             "files": len(files),
             "bytes": sum(file.stat().st_size for file in files),
-            "written": _date(path / "manifest.json"),
+            "written": _format_date(path / "manifest.json"),
         }
 
 
-def _date(path: Path) -> str:
+def _format_date(path: Path) -> str:
+    """Return the modification time of a file."""
     return datetime.fromtimestamp(path.stat().st_mtime).astimezone().isoformat(" ", "seconds")
 
 
-def _shown(value: Any) -> str:
-    """Numbers with commas, settings as NAME=VALUE, shapes as 400 × 64."""
+def _format_value(value: Any) -> str:
+    """Return numbers with commas, parameters as NAME=VALUE, shapes as 400 × 64."""
     if isinstance(value, dict) and "strategy" in value:
-        return f"{value['strategy']}({_shown(value['params'])})"
+        return f"{value['strategy']}({_format_value(value['params'])})"
     if isinstance(value, dict):
-        return ", ".join(f"{name}={_shown(inner)}" for name, inner in value.items()) or "none"
+        return ", ".join(f"{name}={_format_value(inner)}" for name, inner in value.items())
     if isinstance(value, list):
-        return " × ".join(map(_shown, value))
+        return " × ".join(map(_format_value, value))
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""``bitfold pull``: the codes of an engine into an index."""
+"""``bitfold pull``: copy codes from a database or a faiss file into an index."""
 
 from __future__ import annotations
 
@@ -8,43 +8,38 @@ from typing import Annotated
 
 import typer
 
+from bitfold.cli._outputs import FORCE_HELP, check_new
+from bitfold.cli._stores import ADDRESS_HELP, check_table, open_store
+from bitfold.cli.terminal import show_progress
+from bitfold.stores import to_index
+
 
 def pull(
-    source: Annotated[
-        str,
-        typer.Argument(
-            help="postgresql://user@host/database, a .faiss file, or a directory or address "
-            "(s3://…) of LanceDB. PGPASSWORD or ~/.pgpass keep a password off the command line."
-        ),
-    ],
-    index: Annotated[Path, typer.Argument(help="The index to make (a folder).")],
-    table: Annotated[str | None, typer.Option(help="The table to read, but for faiss.")] = None,
+    source: Annotated[str, typer.Argument(help=ADDRESS_HELP)],
+    index: Annotated[Path, typer.Argument(help="Index to write (a folder).")],
+    table: Annotated[str | None, typer.Option(help="Table to read; none for faiss.")] = None,
     bits: Annotated[
         int | None,
-        typer.Option(help="Length of the codes of a faiss file, if not a multiple of 8."),
+        typer.Option(help="Code length of a faiss file, if it is not a multiple of 8."),
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace what is there.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
+    force: Annotated[bool, typer.Option("--force", help=FORCE_HELP)] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Copy the codes and ids in Postgres, LanceDB or a faiss file into an index.
+    """Copy codes from Postgres, LanceDB or a faiss file into an index.
 
     Example: bitfold pull postgresql://me@localhost/shop my.index --table codes
     """
-    from bitfold.cli._places import check_new, check_table, opened
-    from bitfold.cli.terminal import bars
-    from bitfold.stores import to_index
-
     check_table(source, table)
-    check_new(index, replace)
+    check_new(index, force=force)
     with (
-        opened(source, table, bits) as store,
-        bars() as shown,
-        shown.bar(f"pull {index}") as report,
+        open_store(source, table, bits) as store,
+        show_progress() as display,
+        display.bar(f"pull {index}") as report,
     ):
         pulled = to_index(store, report)
     pulled.save(index)
     if as_json:
-        told = {"index": str(index), "codes": len(pulled), "bits": pulled.n_bits, "table": table}
-        typer.echo(json.dumps(told))
+        summary = {"index": str(index), "codes": len(pulled), "bits": pulled.n_bits, "table": table}
+        typer.echo(json.dumps(summary))
     else:
-        typer.echo(f"{len(pulled):,} codes of {pulled.n_bits} bits are in {index}.")
+        typer.echo(f"Copied {len(pulled):,} codes of {pulled.n_bits} bits to {index}.")

@@ -1,114 +1,106 @@
-"""``bitfold push``: the codes of an index into the engine that serves them."""
+"""``bitfold push``: copy an index into a database or a faiss file."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from bitfold._types import ProgressCallback
-
-if TYPE_CHECKING:
-    from bitfold.search import HammingIndex
+from bitfold.cli._inputs import check_exists, read_vectors
+from bitfold.cli._outputs import FORCE_HELP, check_output, explain_full_disk
+from bitfold.cli._stores import (
+    ADDRESS_HELP,
+    TABLE_STORES,
+    check_table,
+    find_engine,
+    format_address,
+)
+from bitfold.cli.terminal import show_progress
+from bitfold.search import HammingIndex
+from bitfold.stores import FaissStore, iter_batches
 
 
 def push(
-    index: Annotated[Path, typer.Argument(help="An index (a folder).")],
-    target: Annotated[
-        str,
-        typer.Argument(
-            help="postgresql://user@host/database, a .faiss file, or a directory or address "
-            "(s3://…) of LanceDB. PGPASSWORD or ~/.pgpass keep a password off the command line."
-        ),
-    ],
-    table: Annotated[str | None, typer.Option(help="The table to make, but for faiss.")] = None,
+    index: Annotated[Path, typer.Argument(help="Index (a folder).")],
+    target: Annotated[str, typer.Argument(help=ADDRESS_HELP)],
+    table: Annotated[str | None, typer.Option(help="Table to create; none for faiss.")] = None,
     vectors: Annotated[
         Path | None,
-        typer.Option(help="The originals, row i of id i, to keep for re-ranking (.npy …)."),
+        typer.Option(help="Original vectors to store for re-ranking; row i has id i."),
     ] = None,
     factory: Annotated[
-        str, typer.Option(help="What faiss is to make: BFlat, BIVF1024, BHNSW32, BHash4x16.")
+        str, typer.Option(help="Kind of faiss index: BFlat, BIVF1024, BHNSW32, BHash4x16.")
     ] = "BFlat",
-    replace: Annotated[bool, typer.Option("--replace", help="Replace what is there.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
+    force: Annotated[bool, typer.Option("--force", help=FORCE_HELP)] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Copy an index into Postgres, LanceDB or a faiss file; all of it or nothing.
+    """Copy an index into Postgres, LanceDB or a faiss file.
+
+    The copy is complete or does not exist.
 
     Example: bitfold push my.index postgresql://me@localhost/shop --table codes
     """
-    from bitfold.cli._inputs import check_exists, read_vectors
-    from bitfold.cli._places import check_table, shown
-    from bitfold.cli.terminal import bars
-    from bitfold.search import HammingIndex
-
     check_table(target, table)
     check_exists(index, vectors)
+    is_file = find_engine(target) == "faiss"
+    if is_file and vectors is not None:
+        raise typer.BadParameter("--vectors cannot be used with a .faiss file, which holds codes.")
+    if is_file:
+        check_output(Path(target), force=force)
     source = HammingIndex.open(index)
-    originals = None if vectors is None else read_vectors(vectors)
-    with bars() as shown_bars, shown_bars.bar(f"push {index}") as report:
-        _copy(source, target, table, originals, factory, replace, _of(report, len(source)))
+    with show_progress() as display, display.bar(f"push {index}") as report:
+        progress = _with_total(report, len(source))
+        if is_file:
+            _write_faiss_file(source, Path(target), factory, progress)
+        else:
+            originals = None if vectors is None else read_vectors(vectors)
+            _create_table(source, target, str(table), originals, force, progress)
+    name = format_address(target, table)
     if as_json:
-        told = {"index": str(index), "codes": len(source), "bits": source.n_bits, "table": table}
-        typer.echo(json.dumps(told))
+        summary = {"index": str(index), "codes": len(source), "bits": source.n_bits, "table": table}
+        typer.echo(json.dumps(summary))
     else:
-        typer.echo(f"{len(source):,} codes of {source.n_bits} bits are in {shown(target, table)}.")
+        typer.echo(f"Copied {len(source):,} codes of {source.n_bits} bits to {name}.")
 
 
-def _copy(
+def _create_table(
     source: HammingIndex,
     target: str,
-    table: str | None,
+    table: str,
     originals: Any,
-    factory: str,
-    replace: bool,
+    force: bool,
     progress: ProgressCallback,
 ) -> None:
-    """Make the store and fill it, as one change where it can be one."""
-    from bitfold.cli._places import engine_of
-    from bitfold.stores import LanceStore, PgvectorStore, iter_batches
-
-    engine = engine_of(target)
-    if engine == "faiss":
-        _write_faiss(source, Path(target), originals, factory, replace, progress)
-        return
-    width = None if originals is None else originals.shape[1]
-    kinds: dict[str, Any] = {"postgres": PgvectorStore, "lancedb": LanceStore}
-    store = kinds[engine].create(
-        target,
-        table,
-        source.n_bits,
-        n_features=width,
-        batches=iter_batches(source, originals),
-        replace=replace,
-        progress=progress,
-    )
+    """Create and fill a table in one transaction."""
+    try:
+        store = TABLE_STORES[find_engine(target)].create(
+            target,
+            table,
+            source.n_bits,
+            n_features=None if originals is None else originals.shape[1],
+            batches=iter_batches(source, originals),
+            replace=force,
+            progress=progress,
+        )
+    except FileExistsError as error:
+        name = format_address(target, table)
+        raise FileExistsError(f"{name} exists already; use --force to replace it.") from error
     store.close()
 
 
-def _write_faiss(
-    source: HammingIndex,
-    path: Path,
-    originals: Any,
-    factory: str,
-    replace: bool,
-    progress: ProgressCallback,
+def _write_faiss_file(
+    source: HammingIndex, path: Path, factory: str, progress: ProgressCallback
 ) -> None:
-    from bitfold.cli._files import check_writable, writing
-    from bitfold.cli._places import check_new
-    from bitfold.stores import FaissStore, iter_batches
-
-    if originals is not None:
-        raise typer.BadParameter("--vectors must be left out: a faiss file holds codes and ids.")
-    check_new(path, replace)
-    check_writable(path)
+    """Write the codes and ids of an index as a faiss file."""
     store = FaissStore.create(source.n_bits, factory)
     store.load(iter_batches(source), progress)
-    with writing(path):
+    with explain_full_disk(path):
         store.save(path)
 
 
-def _of(report: ProgressCallback, total: int) -> ProgressCallback:
-    """Tell the bar how much there is, which a load does not know."""
+def _with_total(report: ProgressCallback, total: int) -> ProgressCallback:
+    """Return a callback that reports the total, which the store does not know."""
     return lambda stage, done, _: report(stage, done, total)

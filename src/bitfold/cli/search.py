@@ -1,4 +1,4 @@
-"""``bitfold search``: the nearest items of an index."""
+"""``bitfold search``: find the nearest items of an index."""
 
 from __future__ import annotations
 
@@ -6,70 +6,79 @@ import json
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from bitfold._types import AnyArray
-from bitfold.cli._inputs import FORMATS, check_exists
+from bitfold.cli._inputs import (
+    VECTOR_FORMATS,
+    check_exists,
+    open_vectors,
+    read_codes,
+    read_vectors,
+)
+from bitfold.cli.terminal import show_progress
+from bitfold.codes import Codes
+from bitfold.errors import ModelMismatchError
+from bitfold.hashers import load
+from bitfold.io import open_source
+from bitfold.search import HammingIndex, RerankByVectors
 
-if TYPE_CHECKING:
-    from bitfold.codes import Codes
-    from bitfold.search import HammingIndex
+DEFAULT_K = 10
+"""Items per query unless -k or --radius is given."""
 
-_QUERIES = 4096
-"""Codes of queries that are read at a time."""
-
-_USUAL = 10
-"""Items that are found for each query where nothing else is asked for."""
+QUERY_BLOCK = 4096
+"""Query codes that are searched at once."""
 
 
 def search(
-    index: Annotated[Path, typer.Argument(help="An index that bitfold index made.")],
+    index: Annotated[Path, typer.Argument(help="Index that bitfold index wrote.")],
     queries: Annotated[
-        Path, typer.Argument(help=f"Vectors, one a row: {FORMATS}. Without --model, codes.")
+        Path,
+        typer.Argument(help=f"Vectors, one per row: {VECTOR_FORMATS}. Without --model, codes."),
     ],
     model: Annotated[
-        Path | None, typer.Option(help="The model that made the codes of the index.")
+        Path | None, typer.Option(help="Model that encoded the items of the index.")
     ] = None,
     k: Annotated[
-        int | None, typer.Option("-k", min=1, help="How many to find for each query, usually 10.")
+        int | None, typer.Option("-k", min=1, help=f"Items per query; {DEFAULT_K} by default.")
     ] = None,
     radius: Annotated[
-        int | None, typer.Option(min=0, help="Find all within this Hamming distance instead.")
+        int | None, typer.Option(min=0, help="Find all items within this Hamming distance.")
     ] = None,
     rerank: Annotated[
-        Path | None, typer.Option(help="The originals, row = id, to order the nearest codes by.")
+        Path | None, typer.Option(help="Original vectors to re-rank by; row i has id i.")
     ] = None,
     candidates: Annotated[
-        int, typer.Option(min=1, help="How many of the nearest codes to re-rank.")
+        int, typer.Option(min=1, help="Nearest codes per query to re-rank.")
     ] = 200,
-    metric: Annotated[str, typer.Option(help="What to re-rank by: l2, ip or cosine.")] = "l2",
+    metric: Annotated[str, typer.Option(help="Metric of re-ranking: l2, ip or cosine.")] = "l2",
     as_json: Annotated[
-        bool, typer.Option("--json", help="A line of JSON for each query, not columns.")
+        bool, typer.Option("--json", help="Print one line of JSON per query.")
     ] = False,
 ) -> None:
-    """Find the nearest items by Hamming distance, ties by id.
+    """Find the nearest items of an index by Hamming distance.
 
-    Prints query, rank, id and distance, separated by tabs.
+    Prints query, rank, id and distance, separated by tabs. Ties go by id.
 
     Example: bitfold search my.index --model model.bitfold queries.npy -k 10 --json
     """
     if radius is not None and (rerank is not None or k is not None):
-        beside = "-k" if rerank is None else "--rerank"
-        raise typer.BadParameter(f"--radius finds all within it, so {beside} must be left out.")
+        other = "-k" if rerank is None else "--rerank"
+        raise typer.BadParameter(f"{other} cannot be used with --radius, which finds all items.")
     if metric not in ("l2", "ip", "cosine"):
-        raise typer.BadParameter(f"metric must be one of l2, ip, cosine, got {metric!r}.")
+        raise typer.BadParameter(f"--metric must be l2, ip or cosine, got {metric!r}.")
     check_exists(index, model, queries, rerank)
-    answers = _answers(index, model, queries, Plan(k or _USUAL, radius, rerank, candidates, metric))
-    for number, answer in enumerate(answers):
+    request = SearchRequest(k or DEFAULT_K, radius, rerank, candidates, metric)
+    for number, answer in enumerate(_answer(index, model, queries, request)):
         if not (number or as_json):
             typer.echo("query\trank\tid\tdistance")
-        typer.echo(_as_json(number, answer) if as_json else _as_lines(number, answer), nl=False)
+        typer.echo(_to_json(number, answer) if as_json else _to_lines(number, answer), nl=False)
 
 
-class Plan(NamedTuple):
-    """What to find: the k nearest, or all within a radius."""
+class SearchRequest(NamedTuple):
+    """What to find: the k nearest items, possibly re-ranked, or all within a radius."""
 
     k: int
     radius: int | None
@@ -78,95 +87,84 @@ class Plan(NamedTuple):
     metric: str
 
 
-class Answer(NamedTuple):
-    """What was found for one query, nearest first."""
+class QueryAnswer(NamedTuple):
+    """Items of one query, nearest first."""
 
     ids: AnyArray
     distances: AnyArray
 
 
-def _as_json(query: int, answer: Answer) -> str:
-    found = {"ids": answer.ids.tolist(), "distances": answer.distances.tolist()}
-    return json.dumps({"query": query, **found}) + "\n"
+def _to_json(query: int, answer: QueryAnswer) -> str:
+    """Return an answer as a line of JSON."""
+    items = {"ids": answer.ids.tolist(), "distances": answer.distances.tolist()}
+    return json.dumps({"query": query, **items}) + "\n"
 
 
-def _as_lines(query: int, answer: Answer) -> str:
-    found = zip(answer.ids.tolist(), answer.distances.tolist(), strict=True)
-    lines = (f"{query}\t{rank}\t{item}\t{far:g}\n" for rank, (item, far) in enumerate(found, 1))
-    return "".join(lines)
+def _to_lines(query: int, answer: QueryAnswer) -> str:
+    """Return an answer as one line per item."""
+    items = zip(answer.ids.tolist(), answer.distances.tolist(), strict=True)
+    return "".join(f"{query}\t{rank}\t{id_}\t{far:g}\n" for rank, (id_, far) in enumerate(items, 1))
 
 
-def _answers(place: Path, model: Path | None, queries: Path, plan: Plan) -> Iterator[Answer]:
-    """Answer queries some at a time, as they are read."""
-    from bitfold.cli.terminal import bars
-
-    with bars() as shown, shown.spinner("searching"):
-        # Under the spinner, because these imports take a second or two.
-        from bitfold.cli._inputs import read_vectors
-        from bitfold.search import HammingIndex
-
-        index = HammingIndex.open(place)
-        originals = None if plan.rerank is None else read_vectors(plan.rerank)
-        blocks = _coded(index, model, queries)
+def _answer(
+    index_path: Path, model: Path | None, queries: Path, request: SearchRequest
+) -> Iterator[QueryAnswer]:
+    """Yield the answers, block by block."""
+    with show_progress() as display, display.spinner("searching"):
+        index = HammingIndex.open(index_path)
+        originals = None if request.rerank is None else read_vectors(request.rerank)
+        if model is None:
+            blocks = _read_codes(queries, index.n_bits)
+        else:
+            blocks = _encode_queries(queries, model, index, index_path)
         first = next(blocks, None)
-        found = [] if first is None else list(_found(index, *first, plan, originals))
-    # The spinner is gone when the first answers are shown.
-    yield from found
+        answers = [] if first is None else list(_search(index, *first, request, originals))
+    # The spinner has disappeared when the first answers are printed.
+    yield from answers
     for codes, vectors in blocks:
-        yield from _found(index, codes, vectors, plan, originals)
+        yield from _search(index, codes, vectors, request, originals)
 
 
-def _coded(
-    index: HammingIndex, model: Path | None, queries: Path
+def _read_codes(queries: Path, n_bits: int) -> Iterator[tuple[Codes, AnyArray]]:
+    """Yield query codes that were encoded before."""
+    codes = read_codes(queries, n_bits)
+    for start in range(0, len(codes), QUERY_BLOCK):
+        block = codes[start : start + QUERY_BLOCK]
+        yield block, block.packed
+
+
+def _encode_queries(
+    queries: Path, model: Path, index: HammingIndex, index_path: Path
 ) -> Iterator[tuple[Codes, AnyArray]]:
-    """Yield codes of queries, with what they are of."""
-    from bitfold.cli._inputs import check_codes, open_vectors
-    from bitfold.codes import Codes
-    from bitfold.hashers import load
-    from bitfold.io import iter_blocks, open_source
-
-    source = open_source(open_vectors(queries))
-    if model is None:
-        check_codes(source, queries)
-        width = -(-index.n_bits // 8)
-        if source.shape[1] != width:
-            demand = f"codes of {width} bytes, as the index does"
-            raise ValueError(f"{queries} must hold {demand}, got {source.shape[1]} bytes.")
-        for _, packed in iter_blocks(source, _QUERIES):
-            yield Codes(packed, index.n_bits), packed
-        return
+    """Yield the codes of query vectors, and the vectors."""
+    hasher = load(model)
+    if index.model_digest not in (None, hasher.model_digest):
+        raise ModelMismatchError(
+            f"{model} did not make the codes of {index_path}: its digest is "
+            f"{hasher.model_digest}, that of the index {index.model_digest}."
+        )
+    source: Any = open_source(open_vectors(queries))
     start = 0
-    for codes in load(model).encode_blocks(source):
-        yield _as_long_as(index, codes, model), source[start : start + len(codes)]
+    for codes in hasher.encode_blocks(source):
+        yield codes, source[start : start + len(codes)]
         start += len(codes)
 
 
-def _as_long_as(index: HammingIndex, codes: Codes, model: Path) -> Codes:
-    """Pad codes with zeros to the bytes that an index was made of; no distance changes."""
-    from bitfold.codes import Codes
-
-    if index.n_bits not in (codes.n_bits, 8 * codes.packed.shape[1]):
-        made = f"made of codes of {codes.n_bits} bits, as {model} makes them"
-        raise ValueError(f"the index must be {made}, got {index.n_bits} bits.")
-    return Codes(codes.packed, index.n_bits)
-
-
-def _found(
+def _search(
     index: HammingIndex,
     codes: Codes,
     vectors: AnyArray,
-    plan: Plan,
+    request: SearchRequest,
     originals: AnyArray | None,
-) -> Iterator[Answer]:
-    from bitfold.search import RerankByVectors
-
-    if plan.radius is not None:
-        near = index.within(codes, plan.radius)
-        for start, stop in pairwise(near.offsets.tolist()):
-            yield Answer(near.ids[start:stop], near.distances[start:stop])
+) -> Iterator[QueryAnswer]:
+    """Yield the answers to one block of queries."""
+    if request.radius is not None:
+        found = index.within(codes, request.radius)
+        for start, stop in pairwise(found.offsets.tolist()):
+            yield QueryAnswer(found.ids[start:stop], found.distances[start:stop])
         return
-    finer = None
+    rerank = None
     if originals is not None:
-        finer = RerankByVectors(originals, vectors, plan.candidates, plan.metric)
-    hits = index.search(codes, plan.k, rerank=finer)
-    yield from map(Answer, hits.ids, hits.distances)
+        rerank = RerankByVectors(originals, vectors, request.candidates, request.metric)
+    hits = index.search(codes, request.k, rerank=rerank)
+    yield from map(QueryAnswer, hits.ids, hits.distances)

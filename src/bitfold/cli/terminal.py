@@ -1,4 +1,4 @@
-"""What a person at a terminal sees while a verb works; a pipe or a file gets none of it."""
+"""Progress on the terminal; nothing is shown when the output goes to a pipe or a file."""
 
 from __future__ import annotations
 
@@ -21,99 +21,158 @@ from rich.text import Text
 
 from bitfold._types import ProgressCallback
 
+__all__ = ["ProgressDisplay", "make_console", "show_progress"]
 
-class _Rate(ProgressColumn):
-    """How much is done in a second."""
+PIPE_WIDTH = 120
+"""Width of tables that go to a pipe or a file."""
+
+
+class _RateColumn(ProgressColumn):
+    """The number of steps per second, except for a counter of runs, which differ in length."""
 
     def render(self, task: Task) -> Text:
-        speed = 0 if "told" in task.fields else task.finished_speed or task.speed
+        speed = 0 if "note" in task.fields else task.finished_speed or task.speed
         return Text(f"{speed:,.0f}/s" if speed and speed >= 1 else "", style="dim")
 
 
-class _TimeLeft(TimeRemainingColumn):
-    """The time left, once it can be told."""
+class _TimeLeftColumn(TimeRemainingColumn):
+    """The note of a counter, or the time left once it is known."""
 
     def render(self, task: Task) -> Text:
-        if task.finished or task.time_remaining is None or "told" in task.fields:
-            return Text(task.fields.get("told", ""), style="cyan")
+        if task.finished or task.time_remaining is None or "note" in task.fields:
+            return Text(task.fields.get("note", ""), style="cyan")
         return Text(f"{super().render(task)} left", style="cyan")
 
 
-class Bars:
-    """One bar per piece of work."""
+class ProgressDisplay:
+    """Spinners, bars and counters on a terminal.
+
+    Parameters
+    ----------
+    progress
+        The rich progress display to draw on.
+
+    Examples
+    --------
+    >>> with show_progress() as display, display.bar("fit") as report:
+    ...     report("base set", 1, 2)
+    """
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
 
     @contextmanager
     def spinner(self, text: str) -> Iterator[None]:
-        """Show that something of unknown length goes on."""
+        """Show a spinner while the block runs.
+
+        Parameters
+        ----------
+        text
+            What is being done.
+        """
         task = self._progress.add_task(text, total=None, stage="")
         yield
         self._progress.remove_task(task)
 
-    def count(self, name: str, total: int) -> Callable[[int, str], None]:
-        """Show a bar for many pieces of work; return what is told of more done, and the time left.
+    def counter(self, name: str, total: int) -> Callable[[int, str], None]:
+        """Show a bar that counts runs.
 
-        Pieces differ, so that their rate would say nothing.
+        Parameters
+        ----------
+        name
+            What is counted.
+        total
+            The number of runs.
+
+        Returns
+        -------
+        A function that takes the number of further finished runs and a note to show.
         """
-        task = self._progress.add_task(name, total=total, stage=f"0 of {total:,}", told="")
+        task = self._progress.add_task(name, total=total, stage=f"0 of {total:,}", note="")
         done = 0
 
-        def tell(more: int, told: str) -> None:
+        def advance(n_finished: int, note: str) -> None:
             nonlocal done
-            done += more
+            done += n_finished
             stage = f"{done:,} of {total:,}"
-            self._progress.update(task, completed=done, stage=stage, told=told)
+            self._progress.update(task, completed=done, stage=stage, note=note)
 
-        return tell
+        return advance
 
     @contextmanager
-    def bar(self, name: str, *, vanish: bool = False) -> Iterator[ProgressCallback]:
-        """Show a bar for the stage a hasher is at; yield what it reports to.
+    def bar(self, name: str, *, remove: bool = False) -> Iterator[ProgressCallback]:
+        """Show a bar while the block runs.
 
-        ``vanish`` takes it away at the end, where many would fill the terminal.
+        Parameters
+        ----------
+        name
+            What is being done.
+        remove
+            Remove the bar at the end, for long series of bars.
+
+        Yields
+        ------
+        A callback that takes (stage, done, total).
         """
         task = self._progress.add_task(name, total=1, stage="")
-
-        before = ""
+        current_stage = ""
 
         def report(stage: str, done: int, total: int) -> None:
-            nonlocal before
-            if stage != before:
-                # The rate of one stage says nothing of the next.
+            nonlocal current_stage
+            if stage != current_stage:
+                # The rate of one stage does not apply to the next.
                 self._progress.reset(task, total=total, stage=stage)
-                before = stage
+                current_stage = stage
             self._progress.update(task, completed=done, total=total, stage=stage)
 
         yield report
-        if vanish:
+        if remove:
             self._progress.remove_task(task)
         else:
             self._progress.update(task, completed=1, total=1, stage="")
 
 
 @contextmanager
-def bars() -> Iterator[Bars]:
-    """Show bars on the terminal while the block runs; they vanish at its end."""
-    seen = sys.stdout.isatty() and sys.stderr.isatty()
+def show_progress() -> Iterator[ProgressDisplay]:
+    """Show progress on stderr while the block runs, if stdout and stderr are terminals.
+
+    Yields
+    ------
+    The display; everything on it disappears at the end.
+
+    Examples
+    --------
+    >>> with show_progress() as display, display.spinner("loading"):
+    ...     pass
+    """
+    visible = sys.stdout.isatty() and sys.stderr.isatty()
     progress = Progress(
         SpinnerColumn(finished_text="✓"),
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
         TextColumn("{task.fields[stage]}", style="dim"),
-        _Rate(),
+        _RateColumn(),
         TimeElapsedColumn(),
-        _TimeLeft(compact=True),
-        # Some versions end even what is disabled with an empty line.
-        console=Console(stderr=True, quiet=not seen),
+        _TimeLeftColumn(compact=True),
+        # Some versions of rich print an empty line at the end even if disabled.
+        console=Console(stderr=True, quiet=not visible),
         transient=True,
-        disable=not seen,
+        disable=not visible,
     )
     with progress:
-        yield Bars(progress)
+        yield ProgressDisplay(progress)
 
 
-def output() -> Console:
-    """Where results go: as wide as the terminal, or wide enough for any table in a pipe."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+def make_console() -> Console:
+    """Return a console for results: as wide as the terminal, or wide enough for any table.
+
+    Returns
+    -------
+    A console on stdout without syntax highlighting.
+
+    Examples
+    --------
+    >>> make_console().print("result")
+    result
+    """
+    return Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)

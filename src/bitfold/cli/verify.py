@@ -1,4 +1,4 @@
-"""bitfold verify: tells whether a file or an index is still what was written."""
+"""``bitfold verify``: check every byte of a model, a codes file or an index."""
 
 from __future__ import annotations
 
@@ -8,32 +8,37 @@ from typing import Annotated, Any
 
 import typer
 
+from bitfold.cli._inputs import check_exists
+from bitfold.hashers import load
+from bitfold.search.disk.index_folder import verify as verify_index
+
 
 def verify(
-    path: Annotated[Path, typer.Argument(help="An index (a folder) or a model (a file).")],
-    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
+    path: Annotated[Path, typer.Argument(help="Model or codes file, or index (a folder).")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Check every byte of an index or a model; say what is damaged, if anything.
+    """Check every byte of a model, a codes file or an index.
+
+    Damage is an error that says what is wrong.
 
     Example: bitfold verify my.index
     """
-    kind, counts = _index(path) if path.is_dir() else _model(path)
+    check_exists(path)
+    kind, counts = _verify_index(path) if path.is_dir() else _verify_model(path)
     if as_json:
         typer.echo(json.dumps({"path": str(path), "kind": kind, **counts}))
     else:
-        about = ", ".join([kind, *(f"{count:,} {name}" for name, count in counts.items())])
-        typer.echo(f"{path} is sound: {about}.")
+        summary = ", ".join([kind, *(f"{count:,} {name}" for name, count in counts.items())])
+        typer.echo(f"{path} is intact: {summary}.")
 
 
-def _index(path: Path) -> tuple[str, dict[str, Any]]:
-    from bitfold.search.disk.index_folder import verify as check
+def _verify_index(path: Path) -> tuple[str, dict[str, Any]]:
+    """Check an index; return its kind and counts."""
+    n_codes, n_segments, n_bytes = verify_index(path)
+    return "index", {"codes": n_codes, "segments": n_segments, "bytes": n_bytes}
 
-    codes, segments, n_bytes = check(path)
-    return "index", {"codes": codes, "segments": segments, "bytes": n_bytes}
 
-
-def _model(path: Path) -> tuple[str, dict[str, Any]]:
-    from bitfold.hashers import load
-
+def _verify_model(path: Path) -> tuple[str, dict[str, Any]]:
+    """Check a model; return its kind and counts."""
     hasher = load(path)
     return type(hasher).__name__, {"bits": hasher.n_bits_, "bytes": path.stat().st_size}
