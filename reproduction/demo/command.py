@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bitfold.io.atomic import replace_atomically
+
 if TYPE_CHECKING:
     from reproduction.demo.comparison import Comparison
 
@@ -23,11 +25,9 @@ def demo(
 
     Example: bitfold demo --bits 32 --out demo.html
     """
-    from bitfold.cli._files import check_writable, write
-
-    check_writable(out)
     done = _compare(bits, seed)
-    write(out, _page(done, f"bitfold demo --bits {bits} --seed {seed}"))
+    with replace_atomically(out) as file:
+        file.write(_page(done, f"bitfold demo --bits {bits} --seed {seed}").encode())
     if as_json:
         typer.echo(_as_json(done, seed, out))
     else:
