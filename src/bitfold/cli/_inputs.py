@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bitfold import io
-from bitfold._types import AnyArray, Int64Array
+from bitfold._types import AnyArray
 from bitfold.codes import Codes, count_bytes
 from bitfold.errors import DataError
 
@@ -96,29 +96,6 @@ def fingerprint(argument: Path) -> str:
     return f"{name}:{status.st_size}:{status.st_mtime_ns}"
 
 
-def split_rows(
-    n_rows: int, n_queries: int, seed: int, *, n_database: int | None = None
-) -> tuple[Int64Array, Int64Array]:
-    """Return random rows for the database and for the queries, each in ascending order."""
-    if n_queries >= n_rows:
-        raise DataError(
-            f"Cannot hold out {n_queries} queries: there are only {n_rows} rows, "
-            "and at least one is needed to search in."
-        )
-    order = np.random.default_rng(seed).permutation(n_rows)
-    stop = n_rows if n_database is None else n_queries + n_database
-    return np.sort(order[n_queries:stop]), np.sort(order[:n_queries])
-
-
-def _copy_to_disk(stream: Any) -> AnyArray:
-    """Copy a stream to a temporary file without a name, and map it."""
-    with tempfile.TemporaryFile() as file:
-        for _, block in io.iter_blocks(stream, SPOOL_ROWS):
-            file.write(np.ascontiguousarray(block).data)
-        file.flush()
-        return np.memmap(file, stream.dtype, "r", shape=stream.shape)
-
-
 def read_codes(argument: Path, n_bits: int | None = None) -> Codes:
     """Read packed codes from a .npy file; their length is ``n_bits``, or all bits."""
     packed = read_vectors(argument)
@@ -134,3 +111,12 @@ def read_codes(argument: Path, n_bits: int | None = None) -> Codes:
             f"bits), not of {n_bits} bits."
         )
     return Codes(packed, n_bits or all_bits)
+
+
+def _copy_to_disk(stream: Any) -> AnyArray:
+    """Copy a stream to a temporary file without a name, and map it."""
+    with tempfile.TemporaryFile() as file:
+        for _, block in io.iter_blocks(stream, SPOOL_ROWS):
+            file.write(np.ascontiguousarray(block).data)
+        file.flush()
+        return np.memmap(file, stream.dtype, "r", shape=stream.shape)

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+import numpy as np
 import typer
 
 from bitfold import datasets
@@ -31,12 +32,11 @@ from bitfold.cli._inputs import (
     open_vectors,
     read_labels,
     read_vectors,
-    split_rows,
 )
 from bitfold.cli._methods import METHODS, HasherSpec, find_method, uses_labels
 from bitfold.cli.terminal import make_console, show_progress
 from bitfold.codes import count_bytes
-from bitfold.datasets import Dataset
+from bitfold.datasets import Dataset, draw_queries
 from bitfold.evaluation import evaluate, warm_up
 from bitfold.io.records import RunRecords
 
@@ -195,7 +195,8 @@ class CompareRequest(NamedTuple):
     def _read_files(self) -> Dataset:
         """Hold out random rows of a file as queries."""
         X = read_vectors(Path(self.data))
-        rows, query_rows = split_rows(len(X), self.n_queries, 0, n_database=self.n_rows or None)
+        rows, query_rows = draw_queries(len(X), self.n_queries, owner="compare")
+        rows, query_rows = np.sort(rows[: self.n_rows or None]), np.sort(query_rows)
         if self.labels is None:
             return Dataset(X[rows], X[query_rows])
         y = read_labels(self.labels, len(X))

@@ -20,10 +20,10 @@ from bitfold.cli._inputs import (
     open_rereadable_vectors,
     read_labels,
     read_vectors,
-    split_rows,
 )
 from bitfold.cli.terminal import ProgressDisplay, make_console, show_progress
 from bitfold.codes import Codes
+from bitfold.datasets import draw_queries
 from bitfold.errors import DataError
 from bitfold.evaluation import measure_codes
 from bitfold.hashers import Hasher, load
@@ -180,7 +180,8 @@ def _encode_unlabeled(
 def _choose_queries(n_rows: int, request: EvaluateRequest) -> tuple[Int64Array, Int64Array]:
     """Return the rows of the database and of the queries."""
     n_queries = request.hold_out or min(MAX_HELD_OUT, max(1, n_rows // 10))
-    return split_rows(n_rows, n_queries, request.seed)
+    rows, query_rows = draw_queries(n_rows, n_queries, request.seed, "evaluate")
+    return np.sort(rows), np.sort(query_rows)
 
 
 def _encode_rows(hasher: Hasher, X: Any, name: str, display: ProgressDisplay) -> Codes:
