@@ -105,7 +105,7 @@ def check_source(X: Any, owner: str, *, min_rows: int = 1, single_pass: bool = T
         raise ParameterTypeError("X", owner, "readable more than once", AN_ITERATOR)
     n_rows = len(source[:min_rows])
     if n_rows < min_rows:
-        raise DataError(f"X of {owner} must have at least {min_rows} rows, got {n_rows}.")
+        raise DataError(f"X of {owner} has {n_rows} rows, but needs at least {min_rows}.")
     return source
 
 
