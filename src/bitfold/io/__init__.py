@@ -8,7 +8,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bitfold.io.codes_file import encode_to_file
+    from bitfold.io.codes_file import encode_to_file, open_codes, save_codes
     from bitfold.io.formats.npy import read_npy_header
     from bitfold.io.rows import Rows, block_length
     from bitfold.io.sources import Block, check_source, iter_blocks, open_source
@@ -23,11 +23,13 @@ __all__ = [
     "check_source",
     "encode_to_file",
     "iter_blocks",
+    "open_codes",
     "open_source",
     "open_vectors",
     "read_labels",
     "read_npy_header",
     "read_vectors",
+    "save_codes",
 ]
 
 # Names are imported on first use: a command that only needs an atomic write should not have to
@@ -40,11 +42,13 @@ _MODULES = {
     "check_source": "sources",
     "encode_to_file": "codes_file",
     "iter_blocks": "sources",
+    "open_codes": "codes_file",
     "open_source": "sources",
     "open_vectors": "vectors",
     "read_labels": "vectors",
     "read_npy_header": "formats.npy",
     "read_vectors": "vectors",
+    "save_codes": "codes_file",
 }
 
 

@@ -1,9 +1,14 @@
-"""One file of arrays: mapped at once, each array verified when it is asked for.
+"""Arrays in one file, in the layout of safetensors.
 
-The file begins with a magic word, the format's version, and the length and CRC-32 of a header;
-then comes the header, JSON padded with spaces, then the arrays. The header holds ``meta`` and,
-of each array, dtype, shape, offset (from the end of the header) and CRC-32. Header and arrays
-are padded to 64 bytes and the checksums include the padding: every byte is covered.
+A file is the length of its header (8 bytes, little-endian), the header as JSON padded with spaces,
+and the arrays without gaps. Every safetensors reader can read it. Our own code is needed because
+the ``safetensors`` package copies arrays and cannot append; these files are memory-mapped, and
+opening one reads only the header.
+
+``__metadata__`` has two entries: ``crc32``, the CRC-32 of the header after this value, as 8
+hexadecimal digits; and ``bitfold``, a JSON object with ``format_version``, ``kind`` (what the file
+contains), ``meta`` (any JSON object) and ``crc32`` (the CRC-32 of each array). Together they cover
+every byte of the file.
 """
 
 from __future__ import annotations
@@ -12,7 +17,6 @@ import json
 import mmap
 import os
 import stat
-import struct
 import zlib
 from collections.abc import Iterator, Mapping
 from math import prod
@@ -21,185 +25,374 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bitfold._types import AnyArray, UInt8Array
-from bitfold.errors import FormatError
-from bitfold.io import model_file
+from bitfold._types import AnyArray, PathLike, UInt8Array
+from bitfold.errors import FormatError, NewerFormatError
 from bitfold.io.atomic import replace_atomically
 
-Arrays = Mapping[str, AnyArray]
-Layout = tuple[str, tuple[int, ...]]
-"""The dtype, as numpy's text, and the shape of an array."""
+FORMAT_VERSION = 1
 
-_MAGIC = b"bitfoldA"
-_VERSION = 1
-_PREFIX = struct.Struct("<8sIII")
+_DTYPES = {
+    "U64": np.dtype("<u8"),
+    "I64": np.dtype("<i8"),
+    "U32": np.dtype("<u4"),
+    "U8": np.dtype("u1"),
+}
 _ALIGNMENT = 64
-_MAX_HEADER = 1 << 20
-_DTYPES = {dtype: np.dtype(dtype) for dtype in ("<u8", "<i8", "<u4", "|u1")}
+_MAX_HEADER_BYTES = 1 << 20
+_BEFORE_CHECKSUM = b'{"__metadata__":{"crc32":"'
+_CHECKSUM_DIGITS = 8
 
-_SMALL = 1 << 16
-"""Files up to so many bytes are read, not mapped: a mapping costs a file descriptor."""
-
-
-class _Place(NamedTuple):
-    """Where in the file an array lies."""
-
-    layout: Layout
-    begin: int
-    end: int
-    checksum: int
+_MAX_READ_BYTES = 1 << 16
+"""Files up to this size are read instead of mapped, because a mapping costs a file descriptor."""
 
 
-class Container:
-    """A file of arrays, whose header is verified.
+class ArrayLayout(NamedTuple):
+    """The type of an array, as safetensors writes it, and its shape.
+
+    Parameters
+    ----------
+    dtype
+        "U64", "I64", "U32" or "U8".
+    shape
+        Length of each axis.
+
+    Examples
+    --------
+    >>> ArrayLayout("U8", (1000, 2)).n_bytes
+    2000
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+
+    @classmethod
+    def of(cls, array: AnyArray) -> ArrayLayout:
+        """Return the layout of an array."""
+        dtype = array.dtype.newbyteorder("<")
+        return cls(next(name for name, known in _DTYPES.items() if known == dtype), array.shape)
+
+    @property
+    def n_bytes(self) -> int:
+        """Number of bytes of the array."""
+        return _DTYPES[self.dtype].itemsize * prod(self.shape)
+
+
+class ArrayFile:
+    """A file of arrays; opening it reads and verifies only the header.
 
     Parameters
     ----------
     path
-        A file written by :func:`write`; errors name its directory as what is damaged.
+        A file written by :func:`write_arrays`.
+    kind
+        What the file must contain, such as "codes".
 
     Attributes
     ----------
-    size
-        Bytes of the file.
+    path
+        The file.
+    n_bytes
+        Size of the file.
     checksum
-        CRC-32 of the header, and thereby of everything in the file.
+        CRC-32 of the header, which contains the checksums of the arrays.
     meta
-        What was stored beside the arrays.
+        The values stored beside the arrays.
+    layout
+        Type and shape of each array.
+
+    Raises
+    ------
+    FormatError
+        The file is damaged, or contains something else.
+    NewerFormatError
+        The file was written by a newer version of bitfold.
+
+    Examples
+    --------
+    >>> write_arrays("counts.bin", "counts", {"unit": "rows"}, {"n": np.arange(3)})
+    >>> file = ArrayFile("counts.bin", "counts")
+    >>> file.meta, file.array("n").tolist()
+    ({'unit': 'rows'}, [0, 1, 2])
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._data = _map(path)
-        self.size = len(self._data)
-        text, self.checksum = _verified_header(path, self._data)
-        header = model_file.parse(text)
-        if header is None or not isinstance(header.get("meta"), dict):
-            raise damage(path, f"the header of {path.name} is no JSON object")
-        self.meta: dict[str, Any] = header["meta"]
+    def __init__(self, path: PathLike, kind: str) -> None:
+        self.path = Path(path)
+        self._data = _map_file(self.path)
+        self.n_bytes = len(self._data)
+        text = _read_header(self.path, self._data)
+        self.checksum = zlib.crc32(_checked_part(text))
+        header, content = _parse_header(self.path, text)
+        check_version(self.path, content.get("format_version"), FORMAT_VERSION)
+        if content.get("kind") != kind:
+            raise FormatError(
+                f"{path} contains bitfold {content.get('kind')!r}, but {kind!r} is needed."
+            )
         try:
-            self._places = dict(_lay_out(header["arrays"], _PREFIX.size + len(text), self.size))
-        # Whatever can be wrong with an entry: a key, a type, a number.
+            self.meta: dict[str, Any] = dict(content["meta"].items())
+            self._checksums: dict[str, int] = {name: content["crc32"][name] for name in header}
+            self._places = dict(_locate_arrays(header, 8 + len(text), self.n_bytes))
+        # An entry can have any wrong key, type or number.
         except (AttributeError, KeyError, TypeError, ValueError):
-            raise damage(path, f"the arrays of {path.name} do not fit its header") from None
+            raise FormatError(f"{path} is damaged: its arrays do not match its header.") from None
 
     @property
-    def layout(self) -> dict[str, Layout]:
-        """What each array looks like, without reading it."""
-        return {name: place.layout for name, place in self._places.items()}
+    def layout(self) -> dict[str, ArrayLayout]:
+        """Type and shape of each array."""
+        return {name: layout for name, (layout, _) in self._places.items()}
 
     def array(self, name: str) -> AnyArray:
-        """Verify an array and return it, read-only, as it lies in the file."""
-        (dtype, shape), begin, end, checksum = self._places[name]
-        stored = self._data[begin:end]
-        if zlib.crc32(stored.data) != checksum:
-            raise damage(self.path, f"array {name} of {self.path.name} fails its checksum")
-        return stored.view(_DTYPES[dtype])[: prod(shape)].reshape(shape)
+        """Verify an array and return it.
+
+        Parameters
+        ----------
+        name
+            Name of the array.
+
+        Returns
+        -------
+        A read-only array that lies in the file.
+
+        Raises
+        ------
+        FormatError
+            The array does not match its checksum.
+        """
+        (dtype, shape), begin = self._places[name]
+        stored = self._data[begin : begin + ArrayLayout(dtype, shape).n_bytes]
+        if zlib.crc32(stored.data) != self._checksums[name]:
+            raise FormatError(f"{self.path} is damaged: array {name!r} fails its checksum.")
+        return stored.view(_DTYPES[dtype]).reshape(shape)
 
 
-def write(path: Path, meta: dict[str, Any], arrays: Arrays) -> None:
-    """Write a file of arrays, atomically and durably.
+def write_arrays(
+    path: PathLike, kind: str, meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]
+) -> None:
+    """Write arrays to a file, atomically and durably.
 
     Parameters
     ----------
     path
         The file to create or replace.
+    kind
+        What the file contains, such as "codes".
     meta
-        A tree of JSON values.
+        A JSON object.
     arrays
-        Arrays of 64-bit integers, uint32 or uint8.
+        Arrays of 64-bit integers, uint32 or uint8, the widest type first.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written.
+
+    Examples
+    --------
+    >>> import safetensors.numpy
+    >>> write_arrays("counts.bin", "counts", {}, {"n": np.arange(3)})
+    >>> safetensors.numpy.load_file("counts.bin")["n"].tolist()
+    [0, 1, 2]
     """
-    little = {
+    stored = {
         name: np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
         for name, array in arrays.items()
     }
-    header = _encode_header(meta, little)
+    layout = {name: ArrayLayout.of(array) for name, array in stored.items()}
+    checksums = {name: zlib.crc32(_bytes_of(array)) for name, array in stored.items()}
     with replace_atomically(path) as file:
-        file.write(header)
-        for array in little.values():
-            file.write(_flat(array))
-            file.write(_padding(array.nbytes))
+        file.write(encode_header(kind, meta, layout, checksums))
+        for array in stored.values():
+            file.write(_bytes_of(array))
 
 
-def damage(path: Path, what: str) -> FormatError:
-    """Return the error for a damaged file of an index: the directory, and what is wrong."""
-    return FormatError(f"{path.parent} is damaged: {what}.")
+def encode_header(
+    kind: str,
+    meta: Mapping[str, Any],
+    layout: Mapping[str, ArrayLayout],
+    checksums: Mapping[str, int],
+    *,
+    min_bytes: int = 0,
+) -> bytes:
+    """Return the first part of a file, up to the arrays.
+
+    Parameters
+    ----------
+    kind
+        What the file contains.
+    meta
+        A JSON object.
+    layout
+        Type and shape of each array, in the order in which they follow.
+    checksums
+        CRC-32 of each array.
+    min_bytes
+        Size to pad the result to. A file whose array grows reserves it, and replaces the header at
+        the end.
+
+    Returns
+    -------
+    The length of the header and the header.
+
+    Examples
+    --------
+    >>> header = encode_header("codes", {}, {"packed": ArrayLayout("U8", (0, 2))}, {"packed": 0})
+    >>> len(header) % 64
+    0
+    """
+    content = {"format_version": FORMAT_VERSION, "kind": kind, "meta": meta, "crc32": checksums}
+    metadata = {"crc32": "0" * _CHECKSUM_DIGITS, "bitfold": _to_json(content)}
+    header: dict[str, Any] = {"__metadata__": metadata}
+    end = 0
+    for name, (dtype, shape) in layout.items():
+        begin, end = end, end + layout[name].n_bytes
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
+    text = _to_json(header).encode().ljust(min_bytes - 8)
+    text += b" " * (-(8 + len(text)) % _ALIGNMENT)
+    rest = _checked_part(text)
+    checksum = b"%08x" % zlib.crc32(rest)
+    return len(text).to_bytes(8, "little") + _BEFORE_CHECKSUM + checksum + rest
 
 
-def newer(path: Path, version: int, known: int) -> FormatError:
-    """Return the error for a file of the future."""
-    reads = f"{path.name} has format {version}, this one reads {known}"
-    return FormatError(f"{path.parent} was written by a newer bitfold ({reads}); upgrade bitfold.")
+def check_version(path: PathLike, version: Any, known: int) -> None:
+    """Raise unless a file has the format version that this version of bitfold reads.
+
+    Parameters
+    ----------
+    path
+        The file that the error names.
+    version
+        The version that the file states.
+    known
+        The version that can be read.
+
+    Raises
+    ------
+    NewerFormatError
+        The file was written by a newer version of bitfold.
+    FormatError
+        The version is not a positive integer.
+
+    Examples
+    --------
+    >>> check_version("model.bitfold", 2, 1)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    bitfold.errors.NewerFormatError: model.bitfold has format version 2; ... Upgrade bitfold.
+    """
+    if is_count(version) and version > known:
+        raise NewerFormatError(
+            f"{path} has format version {version}; this version of bitfold reads version {known}. "
+            f"Upgrade bitfold."
+        )
+    if not is_count(version) or version != known:
+        raise FormatError(f"{path} is damaged: there is no format version {version!r:.20}.")
 
 
 def is_count(value: object) -> bool:
-    """Whether a JSON value is an integer that can count bytes or items."""
+    """Return whether a JSON value is an integer that can count bytes or items.
+
+    Parameters
+    ----------
+    value
+        A value that came from JSON.
+
+    Returns
+    -------
+    True for integers from 0 to 2**48 - 1.
+
+    Examples
+    --------
+    >>> is_count(3), is_count(True), is_count(-1)
+    (True, False, False)
+    """
     return type(value) is int and 0 <= value < 1 << 48
 
 
-def _flat(array: AnyArray) -> memoryview:
+def parse_json_object(text: str | bytes) -> dict[str, Any] | None:
+    """Parse a JSON object from a source that is not trusted.
+
+    Parameters
+    ----------
+    text
+        JSON, or anything else.
+
+    Returns
+    -------
+    The object, or None if the text is not one.
+
+    Examples
+    --------
+    >>> parse_json_object('{"a": 1}')
+    {'a': 1}
+    >>> parse_json_object("[1, 2]") is None
+    True
+    """
+    try:
+        tree = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return tree if isinstance(tree, dict) else None
+
+
+def _to_json(tree: Any) -> str:
+    return json.dumps(tree, separators=(",", ":"))
+
+
+def _bytes_of(array: AnyArray) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
 
 
-def _padding(size: int) -> bytes:
-    return bytes(-size % _ALIGNMENT)
+def _checked_part(text: bytes) -> bytes:
+    """Return what the checksum of the header covers."""
+    return text[len(_BEFORE_CHECKSUM) + _CHECKSUM_DIGITS :]
 
 
-def _encode_header(meta: dict[str, Any], arrays: Arrays) -> bytes:
-    entries, offset = {}, 0
-    for name, array in arrays.items():
-        padding = _padding(array.nbytes)
-        entries[name] = {
-            "dtype": array.dtype.str,
-            "shape": array.shape,
-            "offset": offset,
-            "crc32": zlib.crc32(padding, zlib.crc32(_flat(array))),
-        }
-        offset += array.nbytes + len(padding)
-    text = json.dumps({"meta": meta, "arrays": entries}, separators=(",", ":")).encode()
-    text += b" " * (-(_PREFIX.size + len(text)) % _ALIGNMENT)
-    return _PREFIX.pack(_MAGIC, _VERSION, len(text), zlib.crc32(text)) + text
-
-
-def _map(path: Path) -> UInt8Array:
-    # Opening a pipe or a device could wait for ever.
+def _map_file(path: Path) -> UInt8Array:
+    # Opening a pipe or a device could block.
     if not stat.S_ISREG(path.stat().st_mode):
-        raise damage(path, f"{path.name} is not a file")
+        raise FormatError(f"{path} is a directory or a device, not a file.")
     with path.open("rb") as file:
-        if os.fstat(file.fileno()).st_size <= _SMALL:
+        if os.fstat(file.fileno()).st_size <= _MAX_READ_BYTES:
             return np.frombuffer(file.read(), np.uint8)
         return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
 
 
-def _verified_header(path: Path, data: UInt8Array) -> tuple[bytes, int]:
-    """Return the text of the header and its checksum."""
-    if len(data) < _PREFIX.size:
-        raise damage(path, f"{path.name} is truncated")
-    magic, version, length, checksum = _PREFIX.unpack(data[: _PREFIX.size].tobytes())
-    if magic != _MAGIC:
-        raise damage(path, f"{path.name} is not a file of an index")
-    if version > _VERSION:
-        raise newer(path, version, _VERSION)
-    text = data[_PREFIX.size : _PREFIX.size + min(length, _MAX_HEADER)].tobytes()
-    if version != _VERSION or len(text) != length or zlib.crc32(text) != checksum:
-        raise damage(path, f"the header of {path.name} fails its checksum")
-    return text, checksum
+def _read_header(path: Path, data: UInt8Array) -> bytes:
+    """Return the text of the header, which matches its checksum."""
+    length = int.from_bytes(data[:8].tobytes(), "little")
+    # Checked before it is used: in a file of another format these bytes can be any number.
+    if length > min(len(data) - 8, _MAX_HEADER_BYTES):
+        raise FormatError(f"{path} is not a bitfold file, or its header is truncated or damaged.")
+    text = data[8 : 8 + length].tobytes()
+    rest = _checked_part(text)
+    if text != _BEFORE_CHECKSUM + b"%08x" % zlib.crc32(rest) + rest:
+        raise FormatError(f"{path} is not a bitfold file, or its header is damaged.")
+    return text
 
 
-def _lay_out(
-    entries: dict[str, dict[str, Any]], start: int, size: int
-) -> Iterator[tuple[str, _Place]]:
-    """Yield where the arrays lie; they must fill the rest of the file without gap or overlap."""
-    if start % _ALIGNMENT:
-        raise ValueError("misplaced")
+def _parse_header(path: Path, text: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the entries of the arrays, and the JSON object of the metadata."""
+    header = parse_json_object(text) or {}
+    metadata = header.pop("__metadata__", None)
+    content = metadata.get("bitfold") if isinstance(metadata, dict) else None
+    content = parse_json_object(content) if isinstance(content, str) else None
+    if content is None:
+        raise FormatError(f"{path} is damaged: its header is not a JSON object.")
+    return header, content
+
+
+def _locate_arrays(
+    entries: dict[str, dict[str, Any]], start: int, n_bytes: int
+) -> Iterator[tuple[str, tuple[ArrayLayout, int]]]:
+    """Yield where the arrays begin; they must fill the file without gaps or overlaps."""
     begin = start
     for name, entry in entries.items():
-        dtype, shape = _DTYPES[entry["dtype"]], tuple(entry["shape"])
-        if not all(map(is_count, shape)) or entry["offset"] != begin - start:
-            raise ValueError("misplaced")
-        nbytes = dtype.itemsize * prod(shape)
-        end = begin + nbytes + len(_padding(nbytes))
-        yield name, _Place((dtype.str, shape), begin, end, entry["crc32"])
+        layout = ArrayLayout(entry["dtype"], tuple(entry["shape"]))
+        end = begin + layout.n_bytes if all(map(is_count, layout.shape)) else -1
+        if entry["data_offsets"] != [begin - start, end - start]:
+            raise ValueError("gap or overlap")
+        if begin % _DTYPES[layout.dtype].itemsize:
+            raise ValueError("not aligned")
+        yield name, (layout, begin)
         begin = end
-    if begin != size:
+    if begin != n_bytes:
         raise ValueError("too short or too long")

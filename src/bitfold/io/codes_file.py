@@ -1,8 +1,12 @@
-"""Codes to a file as they come: bounded memory, and after an interruption the work goes on.
+"""Codes files: written block by block, resumable, opened as memory maps.
 
-While it is under way there are ``codes.npy.partial``, which holds the codes so far, and
-``codes.npy.progress``, which says how many of them are safely on the disk and what they were made
-from. At the end the first takes its name and the second goes.
+A codes file is an :mod:`array file <bitfold.io.array_file>` with one array, ``packed``, and the
+values ``n_bits`` and ``model_digest``. A name that ends in ``.npy`` selects numpy's format instead,
+which contains only the packed bytes.
+
+While :func:`encode_to_file` runs, ``x.codes.partial`` contains the codes so far, and
+``x.codes.progress`` says how many of them are safely on the disk and which inputs they were made
+from. At the end the first is renamed and the second removed.
 """
 
 from __future__ import annotations
@@ -11,34 +15,70 @@ import hashlib
 import io
 import json
 import os
-import sys
 import time
+import zlib
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, NamedTuple, Protocol, Self
 
 import numpy as np
 
+from bitfold import _validation
 from bitfold._types import AnyArray, PathLike, ProgressCallback
-from bitfold.codes import Codes
-from bitfold.errors import InputChangedError
-from bitfold.hashers import Hasher, _persistence
-from bitfold.io import atomic, model_file, sources
+from bitfold.codes import Codes, count_bytes
+from bitfold.errors import FormatError, InputChangedError, ParameterError
+from bitfold.io import sources
+from bitfold.io.array_file import (
+    ArrayFile,
+    ArrayLayout,
+    check_version,
+    encode_header,
+    parse_json_object,
+    write_arrays,
+)
+from bitfold.io.atomic import (
+    acquire_lock,
+    remove_lock,
+    replace_atomically,
+    resolve_target,
+    sync_directory,
+)
 from bitfold.io.rows import Rows
 from bitfold.io.stream import Stream
 
-_SAVE_SECONDS = 1.0
-"""Work that a kill may cost."""
+_KIND = "codes"
+_HEADER_BYTES = 1024
+_NPY_MAGIC = b"\x93NUMPY"
+_NOTE_VERSION = 1
 
-_LOOKED_AT = 16
-"""Rows that tell one source from another; of a chunked one fewer, as each costs a chunk."""
+_SYNC_SECONDS = 1.0
+"""Work that a kill can lose."""
 
-_FORMAT = "bitfold codes 1"
+_N_SAMPLED_ROWS = 16
+"""Rows that identify a source."""
+
+_N_SAMPLED_STREAM_ROWS = 4
+"""Rows that identify a source of compressed chunks, where reading a row reads a chunk."""
+
+
+class Encoder(Protocol):
+    """What :func:`encode_to_file` needs of a fitted hasher."""
+
+    n_bits_: int
+
+    @property
+    def model_digest(self) -> str:
+        """Identifier of the fitted model."""
+
+    def encode_blocks(
+        self, X: Any, *, first: int = 0, progress: ProgressCallback | None = None
+    ) -> Iterator[Codes]:
+        """Yield the codes of the rows from ``first``, in blocks."""
 
 
 def encode_to_file(
-    hasher: Hasher,
+    hasher: Encoder,
     X: Any,
     path: PathLike,
     *,
@@ -46,107 +86,249 @@ def encode_to_file(
     restart: bool = False,
     progress: ProgressCallback | None = None,
 ) -> int:
-    """Encode into a .npy of packed codes, (n, bytes); return n.
+    """Encode vectors into a codes file, in bounded memory.
 
-    Codes are written as they are made, and forced to the disk every second or so. Called again
-    after an interruption with the same model and vectors it goes on where it was; with others it
-    raises :class:`InputChangedError`. The file has its name only when it is complete.
+    Codes are written as they are made, and synced to the disk about every second. After an
+    interruption, the same call continues after the last synced block. The file gets its name only
+    when it is complete.
 
     Parameters
     ----------
     hasher
         A fitted hasher.
     X
-        Vectors, as for :meth:`bitfold.hashers.Hasher.encode`.
+        Vectors, as for :meth:`bitfold.hashers.base.Hasher.encode`.
     path
-        The file to make or replace.
+        The file to create or replace, by convention with the suffix ".codes". With the suffix
+        ".npy" it becomes an array of packed codes in numpy's format.
     stamp
-        What else tells these vectors from others, such as the date of their file.
+        Anything else that distinguishes these vectors from others, such as the date of their file.
     restart
-        Begin anew, whatever was done before.
+        Start from the beginning instead of continuing an interrupted run.
     progress
-        Called with (stage, done, total) as the work goes on.
+        Called with (stage, done, total).
+
+    Returns
+    -------
+    Number of codes in the file.
+
+    Raises
+    ------
+    InputChangedError
+        An interrupted run used another model or other vectors.
+    LockedError
+        Another process is writing the same file.
+    OSError
+        The file cannot be written.
 
     Examples
     --------
     >>> from bitfold.hashers import LSH
     >>> X = np.random.default_rng(0).random((1000, 8))
-    >>> encode_to_file(LSH(16, random_state=0).fit(X), X, "codes.npy")
+    >>> hasher = LSH(n_bits=12, random_state=0).fit(X)
+    >>> encode_to_file(hasher, X, "vectors.codes")
     1000
-    >>> np.load("codes.npy").shape
-    (1000, 2)
+    >>> open_codes("vectors.codes")
+    Codes(1000 x 12 bits)
     """
-    target = atomic.resolve_target(path)
+    target = resolve_target(path)
     source = sources.open_source(X)
-    made_from = {"model": _digest_of_model(hasher), "vectors": _digest_of(source, hasher, stamp)}
-    with _Partial(target, hasher.n_bits_) as partial:
-        partial.resume(made_from, restart=restart)
-        for codes in hasher.encode_blocks(source, first=partial.rows, progress=progress):
+    digest = hasher.model_digest
+    inputs = {"model": digest, "vectors": _digest_source(source, type(hasher).__name__, stamp)}
+    with _PartialFile(target, hasher.n_bits_, digest) as partial:
+        partial.resume(inputs, restart=restart)
+        for codes in hasher.encode_blocks(source, first=partial.n_rows, progress=progress):
             partial.append(codes)
         partial.finish()
-        return partial.rows
+        return partial.n_rows
 
 
-class _Partial:
-    """The unfinished file; it is locked while it is open."""
+def save_codes(codes: Codes, path: PathLike) -> None:
+    """Write codes to a file, atomically and durably.
 
-    def __init__(self, target: Path, n_bits: int) -> None:
-        self.rows = 0
+    Parameters
+    ----------
+    codes
+        The codes.
+    path
+        The file to create or replace, by convention with the suffix ".codes". With the suffix
+        ".npy" it becomes an array of packed codes in numpy's format, without ``n_bits`` and
+        ``model_digest``.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written.
+
+    Examples
+    --------
+    >>> save_codes(Codes.from_bits([[1, 0, 1]]), "some.codes")
+    >>> open_codes("some.codes")
+    Codes(1 x 3 bits)
+    """
+    if _is_npy(path):
+        with replace_atomically(path) as file:
+            np.save(file, codes.packed)
+    else:
+        meta = {"n_bits": codes.n_bits, "model_digest": codes.model_digest}
+        write_arrays(path, _KIND, meta, {"packed": codes.packed})
+
+
+def open_codes(path: PathLike, n_bits: int | None = None) -> Codes:
+    """Open a file of codes as a read-only memory map, and verify it.
+
+    Parameters
+    ----------
+    path
+        A file written by :func:`encode_to_file` or :func:`save_codes`, or a .npy file of packed
+        codes.
+    n_bits
+        Length of the codes. None reads it from a codes file, and takes all bits of a .npy file.
+
+    Returns
+    -------
+    The codes.
+
+    Raises
+    ------
+    FileNotFoundError
+        The file does not exist.
+    FormatError
+        The file is damaged, or does not contain codes.
+    NewerFormatError
+        The file was written by a newer version of bitfold.
+    ParameterError
+        The codes in the file have another length than ``n_bits``.
+
+    Examples
+    --------
+    >>> np.save("packed.npy", np.array([[160], [32]], np.uint8))
+    >>> open_codes("packed.npy")
+    Codes(2 x 8 bits)
+    >>> open_codes("packed.npy", n_bits=3)
+    Codes(2 x 3 bits)
+    """
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist.")
+    if n_bits is not None:
+        n_bits = _validation.check_integer(n_bits, "n_bits", "open_codes", low=1)
+    return (_open_npy if _has_npy_magic(path) else _open_array_file)(path, n_bits)
+
+
+def _is_npy(path: PathLike) -> bool:
+    return Path(path).suffix == ".npy"
+
+
+def _has_npy_magic(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(_NPY_MAGIC)) == _NPY_MAGIC
+
+
+def _open_array_file(path: Path, n_bits: int | None) -> Codes:
+    file = ArrayFile(path, _KIND)
+    stored, digest = file.meta.get("n_bits"), file.meta.get("model_digest")
+    shape = file.layout["packed"].shape if "packed" in file.layout else ()
+    is_valid = type(stored) is int and stored > 0 and isinstance(digest, str | None)
+    if not is_valid or file.layout != _layout(shape[0] if shape else 0, stored):
+        raise FormatError(f"{path} is damaged: the values in its header contradict each other.")
+    if n_bits not in (None, stored):
+        raise ParameterError("n_bits", "open_codes", f"{stored}, the length of {path}", n_bits)
+    try:
+        return Codes(file.array("packed"), stored, digest)
+    except ParameterError:
+        raise FormatError(f"{path} is damaged: a padding bit is set.") from None
+
+
+def _open_npy(path: Path, n_bits: int | None) -> Codes:
+    try:
+        packed = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise FormatError(f"{path} is damaged: {str(error).rstrip('.')}.") from None
+    if packed.dtype != np.uint8 or packed.ndim != 2 or not packed.shape[1]:
+        raise FormatError(
+            f"{path} does not contain packed codes: it has dtype {packed.dtype} and shape "
+            f"{packed.shape} instead of uint8 and (n, bytes)."
+        )
+    return Codes(packed, 8 * packed.shape[1] if n_bits is None else n_bits)
+
+
+def _layout(n_rows: int, n_bits: int) -> dict[str, ArrayLayout]:
+    return {"packed": ArrayLayout("U8", (n_rows, count_bytes(n_bits)))}
+
+
+class _Progress(NamedTuple):
+    """The rows that are safely on the disk, and their CRC-32."""
+
+    n_rows: int
+    checksum: int
+
+
+class _PartialFile:
+    """An unfinished file; it is locked while it is open."""
+
+    def __init__(self, target: Path, n_bits: int, model_digest: str) -> None:
+        self.n_rows = 0
         self._target = target
         self._path = target.with_name(f"{target.name}.partial")
         self._note = target.with_name(f"{target.name}.progress")
-        self._width = -(-n_bits // 8)
-        self._start = len(_header(0, self._width))
-        self._made_from: dict[str, str] = {}
-        self._saved_at = time.monotonic()
-        self._file: BinaryIO = _open_locked(self._path, target)
+        self._n_bits = n_bits
+        self._n_bytes = count_bytes(n_bits)
+        self._model_digest = model_digest
+        self._checksum = 0
+        self._inputs: dict[str, str] = {}
+        self._synced_at = time.monotonic()
+        self._start = len(self._encode_header())
+        message = f"{target} is being written by another process."
+        self._lock = acquire_lock(target.with_name(f"{target.name}.lock"), message)
+        try:
+            self._file: BinaryIO = _open_for_update(self._path)
+        except BaseException:
+            remove_lock(self._lock)
+            raise
 
-    def resume(self, made_from: dict[str, str], *, restart: bool) -> None:
-        """Go on after the rows that are safe, if there are any and they are of these origins."""
-        note = None if restart else self._read_note()
-        for what, digest in made_from.items() if note else ():
-            if note and note["made_from"].get(what) != digest:
-                raise InputChangedError(
-                    f"{self._path} must be finished with the {what} it was begun with, got "
-                    "another; go on with that, or restart."
-                )
-        self._made_from, self.rows = made_from, note["rows"] if note else 0
-        # How many rows there will be is not known yet; finish() says so.
-        self._file.write(_header(0, self._width))
-        self._file.truncate(self._start + self.rows * self._width)
+    def resume(self, inputs: dict[str, str], *, restart: bool) -> None:
+        """Continue after the rows that are on the disk, if they were made from these inputs."""
+        done = None if restart else self._read_note(inputs)
+        self._inputs = inputs
+        self.n_rows, self._checksum = done or (0, 0)
+        # The number of rows is unknown until finish(), which replaces the header.
+        self._file.write(self._encode_header())
+        self._file.truncate(self._start + self.n_rows * self._n_bytes)
         self._file.seek(0, os.SEEK_END)
         self._save()
 
     def append(self, codes: Codes) -> None:
-        """Write codes; now and then make sure of them."""
-        self._file.write(np.ascontiguousarray(codes.packed).data)
-        self.rows += len(codes)
-        if time.monotonic() - self._saved_at > _SAVE_SECONDS:
+        """Write codes, and sync them from time to time."""
+        data = np.ascontiguousarray(codes.packed).data
+        self._file.write(data)
+        self._checksum = zlib.crc32(data, self._checksum)
+        self.n_rows += len(codes)
+        if time.monotonic() - self._synced_at > _SYNC_SECONDS:
             self._save()
 
     def finish(self) -> None:
-        """Give the file its name."""
+        """Complete the header and rename the file."""
         self._file.seek(0)
-        self._file.write(_header(self.rows, self._width))
+        self._file.write(self._encode_header())
         self._sync()
         if self._target.exists():
             self._path.chmod(self._target.stat().st_mode & 0o7777)
         self._path.replace(self._target)
-        atomic.sync_directory(self._target.parent)
+        sync_directory(self._target.parent)
         self._note.unlink(missing_ok=True)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        traceback: TracebackType | None,
+        self, kind: type[BaseException] | None, problem: BaseException | None, traceback: object
     ) -> None:
-        if kind is not None and not isinstance(problem, InputChangedError):
-            # Worth keeping is what going on may finish; wrong vectors stay wrong.
-            if self.rows and issubclass(kind, (KeyboardInterrupt, OSError, MemoryError)):
+        if kind is not None and not isinstance(problem, (InputChangedError, FormatError)):
+            # Kept only if another run can finish it: invalid vectors stay invalid.
+            if self.n_rows and issubclass(kind, (KeyboardInterrupt, OSError, MemoryError)):
                 with suppress(OSError):
                     self._save()
             else:
@@ -154,85 +336,90 @@ class _Partial:
                 self._note.unlink(missing_ok=True)
         with suppress(OSError):
             self._file.close()
+        remove_lock(self._lock)
 
-    def _read_note(self) -> dict[str, Any] | None:
-        """Return what the last run noted, if the codes that it speaks of are there."""
-        with suppress(OSError):
-            note = model_file.parse(self._note.read_bytes()) or {}
-            rows, about = note.get("rows"), (note.get("format"), note.get("width"))
-            if about == (_FORMAT, self._width) and type(rows) is int and rows > 0:
-                enough = self._path.stat().st_size >= self._start + rows * self._width
-                return note if enough and isinstance(note.get("made_from"), dict) else None
-        return None
+    def _encode_header(self) -> bytes:
+        """Return a header whose length does not depend on the number of rows."""
+        layout = _layout(self.n_rows, self._n_bits)
+        if _is_npy(self._target):
+            return _encode_npy_header(layout["packed"].shape)
+        meta = {"n_bits": self._n_bits, "model_digest": self._model_digest}
+        checksums = {"packed": self._checksum}
+        return encode_header(_KIND, meta, layout, checksums, min_bytes=_HEADER_BYTES)
+
+    def _read_note(self, inputs: dict[str, str]) -> _Progress | None:
+        """Return the progress of the last run, None if it cannot be used."""
+        try:
+            note = parse_json_object(self._note.read_bytes())
+        except OSError:
+            return None
+        if note is None or note.get("format") != "bitfold progress":
+            return None
+        check_version(self._note, note.get("format_version"), _NOTE_VERSION)
+        done = _Progress(note.get("n_rows", 0), note.get("crc32", 0))
+        if not all(type(value) is int for value in done) or done.n_rows < 1:
+            return None
+        if self._path.stat().st_size < self._start + done.n_rows * self._n_bytes:
+            return None
+        self._check_inputs(note.get("inputs"), inputs)
+        return done
+
+    def _check_inputs(self, before: Any, inputs: dict[str, str]) -> None:
+        for name, digest in inputs.items():
+            if not isinstance(before, dict) or before.get(name) != digest:
+                raise InputChangedError(
+                    f"{self._path} was started with another input ({name}). Continue with the "
+                    "same one, or restart from the beginning."
+                )
 
     def _save(self) -> None:
         self._sync()
-        note = {"format": _FORMAT, "made_from": self._made_from, "width": self._width}
-        with atomic.replace_atomically(self._note) as file:
-            file.write(json.dumps(note | {"rows": self.rows}).encode())
-        self._saved_at = time.monotonic()
+        note = {
+            "format": "bitfold progress",
+            "format_version": _NOTE_VERSION,
+            "inputs": self._inputs,
+            "n_rows": self.n_rows,
+            "crc32": self._checksum,
+        }
+        with replace_atomically(self._note) as file:
+            file.write(json.dumps(note).encode())
+        self._synced_at = time.monotonic()
 
     def _sync(self) -> None:
         self._file.flush()
         os.fsync(self._file.fileno())
 
 
-def _open_locked(path: Path, target: Path) -> BinaryIO:
-    """Open a file to go on writing, refused while another process does so."""
-    while True:
-        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
-        try:
-            _lock(file)
-            # Whoever held the lock may have finished the file, and it is no longer partial.
-            if path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno())):
-                return file
-        except BlockingIOError:
-            file.close()
-            raise BlockingIOError(f"{target} is being written by another process.") from None
-        file.close()
+def _open_for_update(path: Path) -> BinaryIO:
+    """Open a file for reading and writing, created if necessary, without truncating it."""
+    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
 
 
-def _lock(file: BinaryIO) -> None:
-    if sys.platform != "win32":
-        import fcntl
-
-        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _header(n_rows: int, width: int) -> bytes:
-    """Header of a .npy, equally long for any number of rows: numpy leaves room for it to grow."""
-    about = {"descr": "|u1", "fortran_order": False, "shape": (n_rows, width)}
+def _encode_npy_header(shape: tuple[int, ...]) -> bytes:
+    # numpy pads the header so that the number of rows can grow in place.
     out = io.BytesIO()
-    np.lib.format.write_array_header_1_0(out, about)
+    np.lib.format.write_array_header_1_0(
+        out, {"descr": "|u1", "fortran_order": False, "shape": shape}
+    )
     return out.getvalue()
 
 
-def _digest_of_model(hasher: Hasher) -> str:
-    kind, meta, arrays = _persistence.to_stored(hasher)
-    digest = hashlib.sha256(json.dumps([kind, meta], sort_keys=True).encode())
-    for name in sorted(arrays):
-        digest.update(np.ascontiguousarray(arrays[name]).data)
-    return digest.hexdigest()
-
-
-def _digest_of(source: Any, hasher: Hasher, stamp: str) -> str:
-    """Tell vectors apart by shape, type, the stamp and some of their rows."""
-    owner = type(hasher).__name__
+def _digest_source(source: Any, owner: str, stamp: str) -> str:
+    """Identify vectors by shape, type, stamp and some of their rows."""
     matrix = sources.check_source(source, owner)
     about = [sources.count_rows(matrix), sources.count_features(matrix), str(matrix.dtype), stamp]
     digest = hashlib.sha256(json.dumps(about).encode())
-    digest.update(np.ascontiguousarray(_some_rows(matrix, owner)).data)
+    digest.update(np.ascontiguousarray(_sample_rows(matrix, owner)).data)
     return digest.hexdigest()
 
 
-def _some_rows(matrix: Any, owner: str) -> AnyArray:
-    """Rows from all over; of what is read forward those at the beginning."""
+def _sample_rows(matrix: Any, owner: str) -> AnyArray:
+    """Return evenly spaced rows, or the first rows of a source that can only be read forward."""
     n, streamed = sources.count_rows(matrix), isinstance(matrix, Stream)
     if n is None or (streamed and not matrix.seekable):
-        first: AnyArray = matrix[:_LOOKED_AT]
+        first: AnyArray = matrix[:_N_SAMPLED_ROWS]
         return first
-    places = np.linspace(0, n - 1, 4 if streamed else _LOOKED_AT).astype(np.int64)
-    # Through Rows, which gives the pages of a memory map back: here and there one, they add up.
-    return Rows(matrix, np.zeros(sources.count_features(matrix), np.float32), owner).take(
-        np.unique(places)
-    )
+    count = _N_SAMPLED_STREAM_ROWS if streamed else _N_SAMPLED_ROWS
+    positions = np.unique(np.linspace(0, n - 1, count).astype(np.int64))
+    # Rows releases the pages of a memory map, which would otherwise add up.
+    return Rows(matrix, np.zeros(sources.count_features(matrix), np.float32), owner).take(positions)

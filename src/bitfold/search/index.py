@@ -20,7 +20,7 @@ from bitfold.search.contract import (
     Reranker,
     check_codes,
 )
-from bitfold.search.disk.index_folder import Folder
+from bitfold.search.disk.index_folder import IndexFolder
 from bitfold.search.ids import IdAssigner, check_ids, raise_duplicate_ids, raise_unknown_ids
 from bitfold.search.lookup import RadiusLookup
 from bitfold.search.merge import merge_hits, merge_radius_hits
@@ -89,7 +89,7 @@ class HammingIndex(CodeIndex):
         self._lookups: dict[Segment, RadiusLookup] = {}
         self._next_id = 0
         self._model_digest: str | None = None
-        self._folder: Folder | None = None
+        self._folder: IndexFolder | None = None
 
     def add(self, codes: Codes, ids: ArrayLike | None = None) -> None:
         """Add codes; after an error none of them is added.
@@ -307,7 +307,7 @@ class HammingIndex(CodeIndex):
         """
         if self._folder is not None and self._folder.writes_to(path):
             return  # every change is already on disk
-        with Folder.create(path, self.n_bits) as folder:
+        with IndexFolder.create(path, self.n_bits) as folder:
             folder.commit(self._segments, self._next_id, self._model_digest)
 
     @classmethod
@@ -334,7 +334,7 @@ class HammingIndex(CodeIndex):
             If another process has opened the folder for writing.
         """
         _validation.check_choice(mode, "mode", "HammingIndex.open", ("r", "a"))
-        folder = Folder.open(path, mode)
+        folder = IndexFolder.open(path, mode)
         index = cls(folder.n_bits)
         index._segments, index._next_id, index._folder = folder.segments, folder.next_id, folder
         index._model_digest = folder.model_digest

@@ -1,30 +1,28 @@
-"""A segment on disk: its arrays are mapped, and verified when they are first used.
+"""A segment on disk: its arrays are memory-mapped, and verified on first use.
 
-A segment file holds the codes and ids, a deleted file the removals, one bit an item; neither ever
-changes. Right checksums do not make right content: before a kernel sees an array, whatever the
-kernel relies on is checked too, so that no file can make it read where it should not.
+A segment file contains codes and ids; a deleted file marks deleted items, one bit per item.
+Neither ever changes. A matching checksum does not make the values valid: everything that a kernel
+relies on is checked before it sees an array, so that no file can make it read out of bounds.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bitfold._types import AnyArray, BoolArray, Ids, Int64Array, UInt32Array, Words
 from bitfold.errors import FormatError
-from bitfold.io import array_file
-from bitfold.io.array_file import Container, damage
+from bitfold.io.array_file import ArrayFile, ArrayLayout, write_arrays
 from bitfold.search.segment import MAX_ITEMS, Segment, read_only
 
-_NONE = read_only(np.empty(0, bool))
+_NO_FLAGS = read_only(np.empty(0, bool))
 
 
 class SegmentFile:
-    """The codes and ids of a segment; shared by all segments that differ in removals only.
+    """The codes and ids of a segment, shared by all versions of it that differ in deleted items.
 
     Parameters
     ----------
@@ -35,59 +33,60 @@ class SegmentFile:
     """
 
     def __init__(self, path: Path, n_bits: int) -> None:
-        self.file = Container(path)
+        self.file = ArrayFile(path, "segment")
         self._n_bits = n_bits
-        meta, words = self.file.meta, self.file.layout.get("words", ("", ()))
-        self.n_items: int = meta.get("n_items", -1)
-        self.first_id: int | None = meta.get("first_id")
-        self.n_distinct = words[1][-1] if words[1] else 0
-        if not (self._counts_fit() and self.file.layout in self._layouts()):
-            raise damage(path, f"the header of {path.name} contradicts itself")
+        layout = self.file.layout
+        self.n_items: int = self.file.meta.get("n_items", -1)
+        self.first_id: int | None = self.file.meta.get("first_id")
+        shape = layout["words"].shape if "words" in layout else ()
+        self.n_distinct = shape[-1] if shape else 0
+        if not (self._has_valid_counts() and layout in self._valid_layouts()):
+            raise _inconsistent_header(path)
 
     @classmethod
     def write(cls, path: Path, segment: Segment, n_bits: int) -> SegmentFile:
-        """Store what is not removals; ids without a gap are stored as the first alone."""
+        """Write codes and ids; of consecutive ids only the first is stored."""
         ids, n = segment.ids, segment.n_items
-        dense = n > 0 and int(ids[-1]) - int(ids[0]) == n - 1
-        meta = {"n_items": n, "first_id": int(ids[0]) if dense else None}
-        arrays: array_file.Arrays = {
+        consecutive = n > 0 and int(ids[-1]) - int(ids[0]) == n - 1
+        meta = {"n_items": n, "first_id": int(ids[0]) if consecutive else None}
+        arrays: dict[str, AnyArray] = {
             "words": segment.words,
+            "ids": ids[:0] if consecutive else ids,
             "starts": segment.starts,
             "members": segment.members,
-            "ids": ids[:0] if dense else ids,
         }
-        array_file.write(path, meta, arrays)
+        write_arrays(path, "segment", meta, arrays)
         return cls(path, n_bits)
 
     @cached_property
     def words(self) -> Words:
-        """The distinct codes, whose padding is zero: distances stay within the code's length."""
+        """The distinct codes; their padding is zero, so that distances are at most n_bits."""
         words = self.file.array("words")
         used = np.packbits(np.arange(64 * len(words)) < self._n_bits).view(np.uint64)[-1]
-        self._demand(not np.bitwise_or.reduce(words[-1]) & ~used, "words")
+        self._require(not np.bitwise_or.reduce(words[-1]) & ~used, "words")
         return words
 
     @cached_property
     def starts(self) -> UInt32Array:
-        """Where each code's items begin: ascending from 0 to the number of items."""
+        """Where the items of each code begin, ascending from 0 to the number of items."""
         starts = self.file.array("starts")
         if len(starts):
-            self._demand(starts[0] == 0 and starts[-1] == self.n_items, "starts")
-            self._demand(_ascends(starts), "starts")
+            self._require(starts[0] == 0 and starts[-1] == self.n_items, "starts")
+            self._require(_is_ascending(starts), "starts")
         return starts
 
     @cached_property
     def members(self) -> UInt32Array:
-        """Each item once, ascending within a code; codes in the order of their first items."""
+        """Every item once, ascending within a code; codes in the order of their first items."""
         members, starts = self.file.array("members"), self.starts
         if len(members):
             seen = np.zeros(self.n_items, bool)
-            self._demand(members.max() < self.n_items, "members")
+            self._require(members.max() < self.n_items, "members")
             seen[members] = True
-            self._demand(seen.all() and _ascends(members[starts[:-1]]), "members")
+            self._require(seen.all() and _is_ascending(members[starts[:-1]]), "members")
             rises = members[1:] > members[:-1]
             rises[starts[1:-1] - np.uint32(1)] = True
-            self._demand(rises.all(), "members")
+            self._require(rises.all(), "members")
         return members
 
     @cached_property
@@ -96,83 +95,88 @@ class SegmentFile:
         if self.first_id is not None:
             return read_only(self.first_id + np.arange(self.n_items))
         ids = self.file.array("ids")
-        self._demand(_ascends(ids), "ids")
+        self._require(_is_ascending(ids), "ids")
         return ids
 
-    def _counts_fit(self) -> bool:
+    def _has_valid_counts(self) -> bool:
         n, first = self.n_items, self.first_id
-        fits = type(n) is int and self.n_distinct <= n <= MAX_ITEMS
+        valid = type(n) is int and self.n_distinct <= n <= MAX_ITEMS
         if first is None:
-            return fits
-        return fits and type(first) is int and -(1 << 63) <= first <= (1 << 63) - n
+            return valid
+        return valid and type(first) is int and -(1 << 63) <= first <= (1 << 63) - n
 
-    def _layouts(self) -> list[dict[str, array_file.Layout]]:
-        """Return what the arrays may look like: with and, if all codes differ, without lists."""
-        n, u = self.n_items, self.n_distinct
+    def _valid_layouts(self) -> list[dict[str, ArrayLayout]]:
+        """Return the layouts with starts and members, and without if all codes are distinct."""
+        n, n_distinct = self.n_items, self.n_distinct
         n_ids = n if self.first_id is None else 0
-        rest = {"words": ("<u8", (-(-self._n_bits // 64), u)), "ids": ("<i8", (n_ids,))}
-        lists = [(u + 1, n)] if n else []
-        alone = [(0, 0)] if u == n else []
+        shapes = [(n_distinct + 1, n)] if n else []
+        if n_distinct == n:
+            shapes.append((0, 0))
         return [
-            {**rest, "starts": ("<u4", (starts,)), "members": ("<u4", (members,))}
-            for starts, members in lists + alone
+            {
+                "words": ArrayLayout("U64", (-(-self._n_bits // 64), n_distinct)),
+                "ids": ArrayLayout("I64", (n_ids,)),
+                "starts": ArrayLayout("U32", (n_starts,)),
+                "members": ArrayLayout("U32", (n_members,)),
+            }
+            for n_starts, n_members in shapes
         ]
 
-    def _demand(self, right: Any, name: str) -> None:
-        if not right:
-            raise _nonsense(self.file.path, name)
+    def _require(self, is_valid: bool | np.bool_, name: str) -> None:
+        if not is_valid:
+            raise _invalid_values(self.file.path, name)
 
 
 class DeletedFile:
-    """Which items of a segment were removed.
+    """Marks the deleted items of a segment.
 
     Parameters
     ----------
     path
         A file written by :meth:`write`.
     n_items
-        Items of the segment.
+        Number of items of the segment.
     """
 
     def __init__(self, path: Path, n_items: int) -> None:
-        self.file = Container(path)
+        self.file = ArrayFile(path, "deleted")
         self._n_items = n_items
         self.n_deleted: int = self.file.meta.get("n_deleted", -1)
-        layout = {"deleted": ("|u1", (-(-n_items // 8),))}
-        counted = type(self.n_deleted) is int and 1 <= self.n_deleted <= n_items
-        if not counted or self.file.layout != layout or self.file.meta.get("n_items") != n_items:
-            raise damage(path, f"the header of {path.name} contradicts itself")
+        layout = {"deleted": ArrayLayout("U8", (-(-n_items // 8),))}
+        is_valid = type(self.n_deleted) is int and 1 <= self.n_deleted <= n_items
+        if not is_valid or self.file.layout != layout or self.file.meta.get("n_items") != n_items:
+            raise _inconsistent_header(path)
 
     @classmethod
     def write(cls, path: Path, deleted: BoolArray) -> DeletedFile:
-        """Store one bit an item."""
+        """Write one bit per item."""
         meta = {"n_items": len(deleted), "n_deleted": int(np.count_nonzero(deleted))}
-        array_file.write(path, meta, {"deleted": np.packbits(deleted)})
+        write_arrays(path, "deleted", meta, {"deleted": np.packbits(deleted)})
         return cls(path, len(deleted))
 
     @cached_property
     def flags(self) -> BoolArray:
-        """One boolean an item."""
+        """One boolean per item."""
         flags = np.unpackbits(self.file.array("deleted"), count=self._n_items).view(bool)
         if np.count_nonzero(flags) != self.n_deleted:
-            raise _nonsense(self.file.path, "deleted")
+            raise _invalid_values(self.file.path, "deleted")
         return read_only(flags)
 
 
 class StoredSegment(Segment):
-    """A segment whose arrays come from files when they are asked for.
+    """A segment whose arrays are read from files on first use.
 
     Parameters
     ----------
     body
-        The file of the codes and ids.
-    removed
-        The file of the removals, or flags not stored yet; empty when there are none.
+        The file of codes and ids.
+    marks
+        The file of deleted items, or flags that are not stored yet; empty if no item is deleted.
     """
 
-    def __init__(self, body: SegmentFile, removed: DeletedFile | BoolArray = _NONE) -> None:
+    def __init__(self, body: SegmentFile, marks: DeletedFile | BoolArray = _NO_FLAGS) -> None:
         self.body = body
-        self.removed = removed
+        self.marks = marks
 
     @property
     def words(self) -> Words:
@@ -181,12 +185,12 @@ class StoredSegment(Segment):
 
     @property
     def starts(self) -> UInt32Array:
-        """Where each code's items begin."""
+        """Where the items of each code begin."""
         return self.body.starts
 
     @property
     def members(self) -> UInt32Array:
-        """The items, code by code."""
+        """The items in the order of their codes."""
         return self.body.members
 
     @property
@@ -196,35 +200,35 @@ class StoredSegment(Segment):
 
     @property
     def deleted(self) -> BoolArray:
-        """Which items were removed."""
-        return self.removed.flags if isinstance(self.removed, DeletedFile) else self.removed
+        """Whether each item is deleted."""
+        return self.marks.flags if isinstance(self.marks, DeletedFile) else self.marks
 
     @property
     def n_items(self) -> int:
-        """How many items there are, the removed ones among them."""
+        """Number of items, including deleted ones."""
         return self.body.n_items
 
     @cached_property
     def n_deleted(self) -> int:
-        """How many items were removed."""
-        if isinstance(self.removed, DeletedFile):
-            return self.removed.n_deleted
-        return int(np.count_nonzero(self.removed))
+        """Number of deleted items."""
+        if isinstance(self.marks, DeletedFile):
+            return self.marks.n_deleted
+        return int(np.count_nonzero(self.marks))
 
     @property
     def n_distinct(self) -> int:
-        """How many different codes there are."""
+        """Number of distinct codes."""
         return self.body.n_distinct
 
     @property
-    def files(self) -> list[Container]:
-        """The file of the codes, and that of the removals if they are stored."""
-        removed = [self.removed.file] if isinstance(self.removed, DeletedFile) else []
-        return [self.body.file, *removed]
+    def files(self) -> list[ArrayFile]:
+        """The file of codes and ids and, if it exists, the file of deleted items."""
+        marks = [self.marks.file] if isinstance(self.marks, DeletedFile) else []
+        return [self.body.file, *marks]
 
     def verify(self) -> None:
-        """Read every byte; raise at the first damage."""
-        # Ids without a gap are not in the file, and would only take memory.
+        """Check every byte; raise FormatError if one is damaged."""
+        # Consecutive ids are not in the file, and would only take memory.
         ids = ("ids",) if self.body.first_id is None else ()
         for name in ("words", "starts", "members", "deleted", *ids):
             getattr(self, name)
@@ -244,9 +248,13 @@ class StoredSegment(Segment):
         return StoredSegment(self.body, read_only(deleted))
 
 
-def _ascends(values: AnyArray) -> bool:
+def _is_ascending(values: AnyArray) -> bool:
     return bool((values[1:] > values[:-1]).all())
 
 
-def _nonsense(path: Path, name: str) -> FormatError:
-    return damage(path, f"array {name} of {path.name} has a right checksum and wrong values")
+def _inconsistent_header(path: Path) -> FormatError:
+    return FormatError(f"{path} is damaged: the values in its header contradict each other.")
+
+
+def _invalid_values(path: Path, name: str) -> FormatError:
+    return FormatError(f"{path} is damaged: array {name!r} contains invalid values.")

@@ -1,0 +1,90 @@
+"""The directory of an index: create it, lock it for one writer, remove leftover files."""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from bitfold.io.atomic import acquire_lock, sync_directory
+from bitfold.search.disk import manifest as manifests
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+_LOCK = "lock"
+_TEMPORARY = re.compile(r"\.bitfold-[0-9a-f]{16}\.tmp")
+
+
+class RemovedFile(NamedTuple):
+    """Name and size of a file that was removed."""
+
+    name: str
+    n_bytes: int
+
+
+def prepare_directory(path: Path) -> None:
+    """Create a directory durably; one that exists must be empty or an index."""
+    if (path / manifests.NAME).exists():
+        manifests.read(path)
+    elif path.is_dir():
+        others = [file.name for file in path.iterdir() if not _is_index_file(file.name)]
+        if others:
+            raise FileExistsError(
+                f"{path} already contains {others[0]!r}; an index needs a folder of its own."
+            )
+    elif path.exists():
+        raise FileExistsError(f"{path} is a file; an index needs a folder of its own.")
+    else:
+        if not path.parent.is_dir():
+            raise FileNotFoundError(f"{path} cannot be created: {path.parent} does not exist.")
+        path.mkdir(exist_ok=True)
+        sync_directory(path.parent)
+
+
+def lock_directory(path: Path) -> BaseFileLock:
+    """Take the lock of the writer."""
+    if sys.platform == "win32":
+        raise OSError(f"{path} cannot be written: on Windows an index can only be read.")
+    message = f"{path} is already open for writing. Close it there first."
+    return acquire_lock(path / _LOCK, message)
+
+
+def remove_leftovers(path: Path, keep: set[str]) -> list[RemovedFile]:
+    """Remove temporary files, and files of the index that are not in ``keep``."""
+    removed = []
+    for file in path.iterdir():
+        if _is_removable(file.name) and file.name not in keep:
+            # A file that cannot be removed does no harm, and the next writer tries again.
+            with suppress(OSError):
+                found = RemovedFile(file.name, file.stat().st_size)
+                file.unlink()
+                removed.append(found)
+    return removed
+
+
+def warn_about_leftovers(path: Path, removed: list[RemovedFile], generation: int) -> None:
+    """Warn about files of an unfinished commit; files that a commit replaced are expected."""
+    sizes = [file.n_bytes for file in removed if _is_unfinished(file.name, generation)]
+    if sizes:
+        # The user's call is above IndexFolder._load and IndexFolder.open.
+        warnings.warn(
+            f"{path}: removed an unfinished commit ({len(sizes)} files, {sum(sizes)} bytes).",
+            stacklevel=5,
+        )
+
+
+def _is_index_file(name: str) -> bool:
+    return name == _LOCK or _is_removable(name)
+
+
+def _is_removable(name: str) -> bool:
+    return manifests.parse_generation(name) is not None or _TEMPORARY.fullmatch(name) is not None
+
+
+def _is_unfinished(name: str, generation: int) -> bool:
+    number = manifests.parse_generation(name)
+    return number is None or number > generation
