@@ -350,7 +350,7 @@ def test_reader_and_writer(tmp_path: Path, index: bf.HammingIndex) -> None:
         reader.add(query)
     with bf.HammingIndex.open(tmp_path / "i", mode="a") as writer:
         writer.add(query)
-        with pytest.raises(OSError, match="already open to be written"):
+        with pytest.raises(OSError, match="already open for writing"):
             bf.HammingIndex.open(tmp_path / "i", mode="a")
         writer.remove([7])
         assert bf.HammingIndex.open(tmp_path / "i").search(query, 1).ids.tolist() == [[8]]
