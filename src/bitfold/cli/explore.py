@@ -17,12 +17,12 @@ from bitfold.cli._inputs import LABEL_FORMATS, VECTOR_FORMATS, read_labels, read
 from bitfold.cli.terminal import show_progress
 
 try:
-    from bitfold.explorer.address import Place
-    from bitfold.explorer.collection import Collection, prepare
-    from bitfold.explorer.images import read_album
-    from bitfold.explorer.items import gather, read_lines
-    from bitfold.explorer.models import Coded
+    from bitfold.explorer.address import ListenAddress
+    from bitfold.explorer.images import open_images
+    from bitfold.explorer.items import gather_items, read_lines
+    from bitfold.explorer.models import IndexedModel
     from bitfold.explorer.server import serve
+    from bitfold.explorer.workspace import Workspace, prepare_workspace
 except ImportError as error:
     raise ImportError(
         'bitfold explore needs FastAPI, uvicorn and Pillow: pip install "bitfold[explorer]".'
@@ -80,7 +80,7 @@ def explore(
             "One or two indexes are needed, each with a --model; "
             f"got {len(indexes)} indexes and {len(model)} models."
         )
-    place = Place.bind(host, port)
+    place = ListenAddress.bind(host, port)
     collection = _load(indexes, model, images, vectors, labels, text, sample)
     open_browser = browser and sys.stdout.isatty()
     serve(
@@ -96,21 +96,23 @@ def _load(
     labels: Path | None,
     text: Path | None,
     sample: int,
-) -> Collection:
+) -> Workspace:
     """Read everything and compute the maps, with one bar per model."""
     with show_progress() as display, ExitStack() as bars:
         with display.spinner("reading"):
             opened = zip(indexes, models, _make_names(models), strict=True)
-            coded = [Coded.open(*each) for each in opened]
+            coded = [IndexedModel.open(*each) for each in opened]
             ids = np.unique(np.concatenate([each.ids for each in coded]))
-            items = gather(
+            items = gather_items(
                 ids,
                 vectors=None if vectors is None else read_vectors(vectors),
                 labels=None if labels is None else read_labels(labels),
                 text=None if text is None else read_lines(text),
-                album=None if images is None else read_album(images, ids),
+                images=None if images is None else open_images(images, ids),
             )
-        return prepare(coded, items, sample, lambda name: bars.enter_context(display.bar(name)))
+        return prepare_workspace(
+            coded, items, sample, lambda name: bars.enter_context(display.bar(name))
+        )
 
 
 def _make_names(models: list[Path]) -> list[str]:
@@ -119,7 +121,7 @@ def _make_names(models: list[Path]) -> list[str]:
     return names if len(set(names)) == len(names) else [str(path) for path in models]
 
 
-def _announce(place: Place, open_browser: bool, as_json: bool) -> None:
+def _announce(place: ListenAddress, open_browser: bool, as_json: bool) -> None:
     """Print the address of the page, and open it."""
     if as_json:
         typer.echo(json.dumps({"url": place.url, "host": place.host, "port": place.port}))

@@ -1,10 +1,10 @@
-"""The explorer: a web page to look at what was learned (needs ``bitfold[explorer]``).
+"""The explorer: a web page that shows what a model learned (needs ``bitfold[explorer]``).
 
-The path of a request: ``guard`` (who may ask) → ``api`` (what can be asked) → ``collection`` (what
-there is: ``items`` and their ``pictures``, each model's ``coded`` items with their ``statistics``
-and ``plane``, the ``queries``). ``server`` runs it at a ``place``; the page lies in ``page/``.
+The path of a request: ``guard`` (access control) → ``api`` (routes) → ``workspace`` (``items`` with
+their ``images``, each of the ``models`` with its ``statistics`` and ``plane_map``, the
+``queries``). ``server`` runs it at an ``address``; the page is in ``page/``.
 """
 
-from bitfold.explorer.address import Place
+from bitfold.explorer.address import ListenAddress
 
-__all__ = ["Place"]
+__all__ = ["ListenAddress"]

@@ -1,4 +1,4 @@
-"""Where the explorer listens; nothing heavy is imported to find out whether it can."""
+"""The address at which the explorer listens; importing this module imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -8,52 +8,86 @@ import socket
 from dataclasses import dataclass
 
 BACKLOG = 2048
-"""Connections that may wait to be accepted."""
+"""Maximum number of connections that wait to be accepted."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where the explorer listens, and the token that opens it."""
+class ListenAddress:
+    """A listening socket, and the token that opens the page.
+
+    Examples
+    --------
+    >>> address = ListenAddress.bind("127.0.0.1", 0)
+    >>> address.loopback
+    True
+    >>> address.listener.close()
+    """
 
     listener: socket.socket
     host: str
     token: str
 
     @classmethod
-    def bind(cls, host: str, port: int) -> Place:
-        """Take an address; port 0 is any free one."""
+    def bind(cls, host: str, port: int) -> ListenAddress:
+        """Bind to an address.
+
+        Parameters
+        ----------
+        host
+            Name or IP address.
+        port
+            Port number; 0 chooses a free one.
+
+        Returns
+        -------
+        ListenAddress
+            With a new random token.
+
+        Raises
+        ------
+        OSError
+            If the address is in use, unknown or not allowed.
+        """
         try:
-            family, kind, protocol, _, address = socket.getaddrinfo(
-                host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-            )[0]
-            listener = socket.socket(family, kind, protocol)
-            try:
-                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                listener.bind(address)
-                listener.listen(BACKLOG)
-            except BaseException:
-                listener.close()
-                raise
+            listener = _listen(host, port)
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            raise OSError(f"{host}:{port} cannot be listened on: {reason}.") from None
+            raise OSError(f"Cannot listen on {host}:{port}: {reason}.") from None
         return cls(listener, host, secrets.token_urlsafe(24))
 
     @property
     def port(self) -> int:
-        """The port that was taken."""
+        """The port number."""
         port: int = self.listener.getsockname()[1]
         return port
 
     @property
     def loopback(self) -> bool:
-        """Whether only this machine can reach it."""
-        return ipaddress.ip_address(self.listener.getsockname()[0].split("%")[0]).is_loopback
+        """Whether only this machine can connect."""
+        return self._ip.is_loopback
 
     @property
     def url(self) -> str:
-        """The address to open."""
-        bound = self.listener.getsockname()[0]
-        anywhere = ipaddress.ip_address(bound.split("%")[0]).is_unspecified
-        name = socket.gethostname() if anywhere else self.host
+        """The URL to open, with the token."""
+        name = socket.gethostname() if self._ip.is_unspecified else self.host
         return f"http://{f'[{name}]' if ':' in name else name}:{self.port}/?token={self.token}"
+
+    @property
+    def _ip(self) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+        # An IPv6 address may be followed by its scope, as in fe80::1%eth0.
+        return ipaddress.ip_address(self.listener.getsockname()[0].split("%")[0])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family, kind, protocol, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+    except BaseException:
+        listener.close()
+        raise
+    return listener

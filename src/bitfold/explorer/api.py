@@ -1,4 +1,4 @@
-"""The JSON API and the page: every question is one route."""
+"""The JSON API and the page, one function per route."""
 
 from __future__ import annotations
 
@@ -19,63 +19,63 @@ from starlette.types import ASGIApp
 from bitfold._threads import n_threads
 from bitfold._version import __version__
 from bitfold.codes import Codes
+from bitfold.errors import DataError, ParameterError
 from bitfold.explorer import models, queries, schemas
-from bitfold.explorer.collection import Collection, Shown
-from bitfold.explorer.guard import Guard, Rules, TooLong
-from bitfold.explorer.images import NoPicture
+from bitfold.explorer.guard import AccessRules, Guard, UploadTooLargeError
+from bitfold.explorer.workspace import ModelView, Workspace
 
 PAGE = Path(__file__).parent / "page"
 
-_UPLOADS_AT_ONCE = 2
+_MAX_PARALLEL_UPLOADS = 2
 
-_KEPT_IN_BROWSER = {"Cache-Control": "private, max-age=3600"}
+_CACHE_HEADERS = {"Cache-Control": "private, max-age=3600"}
 
 router = APIRouter(prefix="/api")
 
 
-def _collection(request: Request) -> Collection:
-    found: Collection = request.app.state.collection
-    return found
+def _get_workspace(request: Request) -> Workspace:
+    workspace: Workspace = request.app.state.workspace
+    return workspace
 
 
-There = Annotated[Collection, Depends(_collection)]
+SharedWorkspace = Annotated[Workspace, Depends(_get_workspace)]
 Key = Annotated[
     str, Query(max_length=64, description="`item:17`, `base:0:17` (of model 0) or `upload:…`.")
 ]
 Model = Annotated[int, Query(ge=0, description="Number of the model.")]
-K = Annotated[int, Query(ge=1, le=100, description="How many.")]
+K = Annotated[int, Query(ge=1, le=100, description="Number of results.")]
 
 
 @router.get("/about", tags=["collection"])
-def about(there: There) -> schemas.About:
-    """Tell what there is to explore."""
-    items = there.items
-    return schemas.About(
+def about(workspace: SharedWorkspace) -> schemas.Overview:
+    """Return what there is to explore."""
+    items, features = workspace.items, workspace.features
+    return schemas.Overview(
         version=__version__,
-        n_items=len(there.models[0].coded.index),
-        models=[_model_about(shown) for shown in there.models],
+        n_items=len(workspace.views[0].model.index),
+        models=[_model_info(view) for view in workspace.views],
         labels=items.labels.names if items.labels else [],
         has_vectors=items.vectors is not None,
-        has_pictures=items.album is not None,
+        has_images=items.images is not None,
         has_text=items.text is not None,
-        uploads=schemas.UploadAbout(
-            most_bytes=queries.MOST_BYTES,
-            pictures_as=there.reading.name if there.reading else None,
-            draws_vectors=there.reading is not None and there.reading.scale > 0,
+        uploads=schemas.UploadInfo(
+            max_bytes=queries.MAX_UPLOAD_BYTES,
+            image_features=features.name if features else None,
+            draws_vectors=features is not None and features.scale > 0,
         ),
-        first=str(there.models[0].plane.ids[0]),
+        first=str(workspace.views[0].map.ids[0]),
     )
 
 
 @router.get("/models/{model}/map", tags=["models"])
-def plane(there: There, model: int) -> schemas.Map:
-    """Give the 2-D map of a model: its base set and a sample of the items."""
-    drawn = there.model(model).plane
-    return schemas.Map(
+def item_map(workspace: SharedWorkspace, model: int) -> schemas.MapOut:
+    """Return the 2-D map of a model: its base set and a sample of the items."""
+    drawn = workspace.view(model).map
+    return schemas.MapOut(
         ids=[str(item) for item in drawn.ids],
         x=_rounded(drawn.points[:, 0]),
         y=_rounded(drawn.points[:, 1]),
-        labels=there.items.labels_of(drawn.ids).tolist(),
+        labels=workspace.items.labels_of(drawn.ids).tolist(),
         base=schemas.BasePoints(
             x=_rounded(drawn.base[:, 0]),
             y=_rounded(drawn.base[:, 1]),
@@ -85,104 +85,108 @@ def plane(there: There, model: int) -> schemas.Map:
 
 
 @router.get("/models/{model}/statistics", tags=["models"])
-def statistics(there: There, model: int) -> schemas.StatisticsOut:
-    """Tell how even and how different the bits of a model are, and how full its buckets."""
-    known = there.model(model).statistics
-    about: dict[str, Any] = known._asdict() | {
+def statistics(workspace: SharedWorkspace, model: int) -> schemas.StatisticsOut:
+    """Return the balance and correlation of the bits of a model, and the sizes of its buckets."""
+    known = workspace.view(model).statistics
+    content: dict[str, Any] = known._asdict() | {
         "sizes": [size._asdict() for size in known.sizes],
         "findings": [finding._asdict() for finding in known.findings],
         "precision": known.precision._asdict() if known.precision else None,
         "largest": [
-            {"size": bucket.size, "items": [_item(there, item) for item in bucket.ids]}
+            {"size": bucket.size, "items": [_item(workspace, item) for item in bucket.ids]}
             for bucket in known.largest
         ],
     }
-    return schemas.StatisticsOut(**about)
+    return schemas.StatisticsOut(**content)
 
 
-@router.get("/models/{model}/base/{number}/picture", tags=["models"])
-def base_picture(there: There, model: int, number: int) -> Response:
-    """Draw a base point, where vectors are pixels; as PNG."""
-    return _png(there.base_picture(model, number))
+@router.get("/models/{model}/base/{number}/image", tags=["models"])
+def base_image(workspace: SharedWorkspace, model: int, number: int) -> Response:
+    """Return a base point as PNG, if vectors are pixels."""
+    return _png(workspace.base_image(model, number))
 
 
 @router.get("/items/{item}", tags=["items"])
-def item(there: There, item: int) -> schemas.Item:
-    """Tell what is known of an item."""
-    there.query(f"item:{item}")
-    return _item(there, item)
+def item(workspace: SharedWorkspace, item: int) -> schemas.Item:
+    """Return what is known about an item."""
+    workspace.query(f"item:{item}")
+    return _item(workspace, item)
 
 
-@router.get("/items/{item}/picture", tags=["items"])
-def picture(there: There, item: int) -> Response:
-    """Give an item's picture, made small; as PNG."""
-    return _png(there.picture(item))
+@router.get("/items/{item}/image", tags=["items"])
+def image(workspace: SharedWorkspace, item: int) -> Response:
+    """Return the image of an item as a small PNG."""
+    return _png(workspace.image(item))
 
 
 @router.get("/search", tags=["search"])
-def search(there: There, query: Key, model: Model = 0, k: K = 10) -> schemas.Found:
-    """Find the items with the nearest codes."""
-    asked, shown = there.query(query), there.model(model)
-    found = there.nearest(asked, shown, k)
-    code = there.code(asked, shown)
-    return schemas.Found(
-        query=schemas.QueryAbout(
+def search(
+    workspace: SharedWorkspace, query: Key, model: Model = 0, k: K = 10
+) -> schemas.SearchOut:
+    """Return the items with the nearest codes."""
+    asked, view = workspace.query(query), workspace.view(model)
+    found = workspace.nearest(asked, view, k)
+    code = workspace.code(asked, view)
+    return schemas.SearchOut(
+        query=schemas.QueryOut(
             key=asked.key,
             title=asked.title,
-            item=None if asked.item is None else _item(there, asked.item),
-            label=there.label(asked.item),
-            picture=asked.picture,
-            position=there.position(asked, shown),
+            item=None if asked.item is None else _item(workspace, asked.item),
+            label=workspace.label(asked.item),
+            image=asked.image,
+            position=workspace.position(asked, view),
             code=code.packed.tobytes().hex(),
             has_vector=asked.vector is not None,
         ),
-        n_bits=shown.coded.n_bits,
-        hits=_hits(there, shown, code, found.ids[0], found.distances[0]),
+        n_bits=view.model.n_bits,
+        hits=_hits(workspace, view, code, found.ids[0], found.distances[0]),
     )
 
 
 @router.get("/exact", tags=["search"])
 async def exact(
-    request: Request, there: There, query: Key, model: Model = 0, k: K = 10
-) -> schemas.Exact:
-    """Find the items with the nearest vectors; their codes are those of a model."""
-    asked, shown = there.query(query), there.model(model)
-    # One at a time: a scan takes all cores, and searches by code should not wait behind many.
+    request: Request, workspace: SharedWorkspace, query: Key, model: Model = 0, k: K = 10
+) -> schemas.ExactOut:
+    """Return the items with the nearest vectors, with their codes by a model."""
+    asked, view = workspace.query(query), workspace.view(model)
+    # One at a time: a scan uses all cores, and searches by code should not wait for several.
     turn: anyio.CapacityLimiter = request.app.state.scans
-    found = await anyio.to_thread.run_sync(there.exact, asked, k, limiter=turn)
-    code = there.code(asked, shown)
-    return schemas.Exact(hits=_hits(there, shown, code, found.ids[0], found.distances[0]))
+    found = await anyio.to_thread.run_sync(workspace.exact, asked, k, limiter=turn)
+    code = workspace.code(asked, view)
+    return schemas.ExactOut(hits=_hits(workspace, view, code, found.ids[0], found.distances[0]))
 
 
 @router.get("/within", tags=["search"])
 def within(
-    there: There,
+    workspace: SharedWorkspace,
     query: Key,
     radius: Annotated[int, Query(ge=0, le=1024)],
     model: Model = 0,
     limit: Annotated[int, Query(ge=0, le=1000)] = 100,
-) -> schemas.Within:
-    """Find the items within a Hamming radius, and how many there are."""
-    asked, shown = there.query(query), there.model(model)
-    counts = there.spread(asked, shown).within
-    count = int(counts[min(radius, shown.coded.n_bits)])
-    code = there.code(asked, shown)
+) -> schemas.WithinOut:
+    """Return the items within a Hamming radius, and their number."""
+    asked, view = workspace.query(query), workspace.view(model)
+    counts = workspace.count_within(asked, view).within
+    count = int(counts[min(radius, view.model.n_bits)])
+    code = workspace.code(asked, view)
     hits: list[schemas.Hit] = []
     if wanted := min(limit, count):
-        found = there.nearest(asked, shown, wanted)
-        hits = _hits(there, shown, code, found.ids[0], found.distances[0])
-    return schemas.Within(radius=radius, count=count, hits=hits)
+        found = workspace.nearest(asked, view, wanted)
+        hits = _hits(workspace, view, code, found.ids[0], found.distances[0])
+    return schemas.WithinOut(radius=radius, count=count, hits=hits)
 
 
-@router.get("/spread", tags=["search"])
-def spread(there: There, query: Key, model: Model = 0) -> schemas.SpreadOut:
-    """Count the items within every radius, and give the distances of those on the map."""
-    asked, shown = there.query(query), there.model(model)
-    counts = there.spread(asked, shown)
-    return schemas.SpreadOut(
+@router.get("/radius-counts", tags=["search"])
+def radius_counts(
+    workspace: SharedWorkspace, query: Key, model: Model = 0
+) -> schemas.RadiusCountsOut:
+    """Return the number of items within every radius, and the distances of those on the map."""
+    asked, view = workspace.query(query), workspace.view(model)
+    counts = workspace.count_within(asked, view)
+    return schemas.RadiusCountsOut(
         within=counts.within.tolist(),
         alike=None if counts.alike is None else counts.alike.tolist(),
-        sample=there.sample_distances(asked, shown),
+        sample=workspace.sample_distances(asked, view),
     )
 
 
@@ -192,100 +196,106 @@ def spread(there: There, query: Key, model: Model = 0) -> schemas.SpreadOut:
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
     }
 })  # fmt: skip
-async def upload(request: Request, there: There) -> schemas.Uploaded:
-    """Take in a picture (PNG, JPEG, GIF, WebP, BMP), a .npy file, or numbers as text."""
-    # Few at a time, since each may unpack to much more than was sent.
+async def upload(request: Request, workspace: SharedWorkspace) -> schemas.UploadOut:
+    """Upload an image (PNG, JPEG, GIF, WebP, BMP), a .npy file, or numbers as text."""
+    # Few at a time, because an image may decode to much more than was sent.
     async with request.app.state.uploads:
         content = await request.body()
-        taken = await anyio.to_thread.run_sync(there.upload, content)
-    return schemas.Uploaded(
-        key=taken.key, n_features=len(taken.vector), picture=there.query(taken.key).picture
+        taken = await anyio.to_thread.run_sync(workspace.upload, content)
+    return schemas.UploadOut(
+        key=taken.key, n_features=len(taken.vector), image=workspace.query(taken.key).image
     )
 
 
-@router.get("/uploads/{name}/picture", tags=["search"])
-def uploaded_picture(there: There, name: str) -> Response:
-    """Give the picture that was uploaded, made small; as PNG."""
-    kept = there.uploads[f"upload:{name}"].picture
-    if kept is None:
-        raise queries.Unknown("This upload is no picture.")
-    return _png(kept)
+@router.get("/uploads/{name}/image", tags=["search"])
+def uploaded_image(workspace: SharedWorkspace, name: str) -> Response:
+    """Return an uploaded image as a small PNG."""
+    content = workspace.uploads[f"upload:{name}"].image
+    if content is None:
+        raise queries.NotFoundError("This upload is a vector, not an image.")
+    return _png(content)
 
 
-def create_app(collection: Collection, rules: Rules) -> ASGIApp:
-    """Make the application.
+def create_app(workspace: Workspace, rules: AccessRules) -> ASGIApp:
+    """Create the application.
 
     Parameters
     ----------
-    collection
+    workspace
         What to show.
     rules
-        Who may ask.
+        What a request must have.
+
+    Returns
+    -------
+    ASGIApp
+        The application behind its access control.
     """
     app = FastAPI(
         title="bitfold explorer",
         version=__version__,
-        description="Send the token as a header, Authorization: Bearer. An error is one sentence.",
+        description="Send the token in the header Authorization: Bearer. Errors are one sentence.",
         docs_url=None,
         redoc_url=None,
         lifespan=_lifespan,
         responses={status: {"model": schemas.Problem} for status in (403, 404, 422)},
     )
-    app.state.collection = collection
+    app.state.workspace = workspace
     app.include_router(router)
     app.add_api_route("/", _page("index.html"), include_in_schema=False)
     app.add_api_route("/docs", _page("docs.html"), include_in_schema=False)
     app.mount("/static", StaticFiles(directory=PAGE), "static")
     for kind, status in _STATUS.items():
-        app.add_exception_handler(kind, _sentence(status))
-    app.add_exception_handler(HTTPException, _http_problem)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(Exception, _unforeseen)
+        app.add_exception_handler(kind, _error_handler(status))
+    app.add_exception_handler(HTTPException, _handle_http_error)
+    app.add_exception_handler(RequestValidationError, _handle_invalid_request)
+    app.add_exception_handler(Exception, _handle_unexpected_error)
     return Guard(app, rules)
 
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    # Few threads, since each keeps room for a block of vectors: requests queue instead.
+    # Few threads, because each allocates a block of vectors; further requests wait.
     anyio.to_thread.current_default_thread_limiter().total_tokens = 2 + n_threads()
     app.state.scans = anyio.CapacityLimiter(1)
-    app.state.uploads = anyio.CapacityLimiter(_UPLOADS_AT_ONCE)
+    app.state.uploads = anyio.CapacityLimiter(_MAX_PARALLEL_UPLOADS)
     yield
 
 
 _STATUS: dict[type[Exception], int] = {
-    queries.Unknown: 404,
-    TooLong: 413,
-    NoPicture: 422,
-    ValueError: 422,
-    TypeError: 422,
+    queries.NotFoundError: 404,
+    UploadTooLargeError: 413,
+    ParameterError: 422,
+    DataError: 422,
 }
+"""HTTP status by exception class; any other exception is 500."""
 
 
-def _sentence(status: int) -> Any:
-    def answer(request: Request, error: Exception) -> JSONResponse:
+def _error_handler(status: int) -> Any:
+    def respond(request: Request, error: Exception) -> JSONResponse:
         return JSONResponse({"error": " ".join(str(error).split())}, status)
 
-    return answer
+    return respond
 
 
-def _http_problem(request: Request, error: Any) -> JSONResponse:
-    what = "This address does not exist." if error.status_code == 404 else f"{error.detail}."
-    return JSONResponse({"error": what}, error.status_code)
+def _handle_http_error(request: Request, error: Any) -> JSONResponse:
+    is_unknown = error.status_code == 404
+    message = "This address does not exist." if is_unknown else f"{error.detail}."
+    return JSONResponse({"error": message}, error.status_code)
 
 
-def _invalid(request: Request, error: Any) -> JSONResponse:
+def _handle_invalid_request(request: Request, error: Any) -> JSONResponse:
     first = error.errors()[0]
-    name, came = first["loc"][-1], str(first.get("input"))
+    name, value = first["loc"][-1], str(first.get("input"))
     message = first["msg"].removeprefix("Input ")
-    sentence = f"{name} {message[0].lower()}{message[1:]}, got {came[:40]}."
+    sentence = f"{name} {message[0].lower()}{message[1:]}, got {value[:40]}."
     return JSONResponse({"error": sentence}, 422)
 
 
-def _unforeseen(request: Request, error: Exception) -> JSONResponse:
-    """Answer; the error goes on to the server, which writes it to the terminal."""
-    sentence = "The explorer could not answer; the terminal it runs in says why."
-    return JSONResponse({"error": sentence}, 500)
+def _handle_unexpected_error(request: Request, error: Exception) -> JSONResponse:
+    """Respond; the server then writes the error to the terminal."""
+    message = "Internal error; see the terminal in which the explorer runs."
+    return JSONResponse({"error": message}, 500)
 
 
 def _page(name: str) -> Any:
@@ -295,39 +305,39 @@ def _page(name: str) -> Any:
     return page
 
 
-def _model_about(shown: Shown) -> schemas.ModelAbout:
-    model = shown.coded
-    return schemas.ModelAbout(
+def _model_info(view: ModelView) -> schemas.ModelInfo:
+    model = view.model
+    return schemas.ModelInfo(
         name=model.name,
         method=type(model.hasher).__name__,
         n_bits=model.n_bits,
         n_features=model.hasher.n_features_in_,
         n_items=len(model.index),
         n_distinct=model.n_distinct,
-        n_base=len(shown.plane.base),
+        n_base=len(view.map.base),
     )
 
 
-def _item(there: Collection, item: int) -> schemas.Item:
+def _item(workspace: Workspace, item: int) -> schemas.Item:
     return schemas.Item(
         id=str(item),
-        label=there.label(item),
-        text=there.items.text_of(item),
-        picture=f"/api/items/{item}/picture" if there.items.has_picture(item) else None,
+        label=workspace.label(item),
+        text=workspace.items.text_of(item),
+        image=f"/api/items/{item}/image" if workspace.items.has_image(item) else None,
     )
 
 
 def _hits(
-    there: Collection, shown: Shown, code: Codes, ids: Any, distances: Any
+    workspace: Workspace, view: ModelView, code: Codes, ids: Any, distances: Any
 ) -> list[schemas.Hit]:
-    # By exact distance an item can be found that the index of this model does not have.
-    here = [int(item) for item in ids if int(item) in shown.coded]
-    codes = shown.coded.codes(np.array(here, np.int64))
+    # Exact search may return an item that the index of this model does not contain.
+    here = [int(item) for item in ids if int(item) in view.model]
+    codes = view.model.codes(np.array(here, np.int64))
     packed = dict(zip(here, codes.packed, strict=True))
-    hamming = dict(zip(here, models.distances(code, codes).tolist(), strict=True))
+    hamming = dict(zip(here, models.hamming_distances(code, codes).tolist(), strict=True))
     return [
         schemas.Hit(
-            **_item(there, item).model_dump(),
+            **_item(workspace, item).model_dump(),
             distance=distance,
             hamming=hamming.get(item),
             code=packed[item].tobytes().hex() if item in packed else None,
@@ -337,9 +347,9 @@ def _hits(
 
 
 def _png(content: bytes) -> Response:
-    return Response(content, media_type="image/png", headers=_KEPT_IN_BROWSER)
+    return Response(content, media_type="image/png", headers=_CACHE_HEADERS)
 
 
 def _rounded(values: Any) -> list[float]:
-    """Round to five digits, which no eye will see, for a shorter answer."""
+    """Round to five digits, which is invisible on the page, for a shorter response."""
     return [float(f"{value:.5g}") for value in values]

@@ -1,4 +1,4 @@
-"""Exact ℓ2 neighbors: what codes are measured against."""
+"""Exact ℓ2 neighbors, for comparison with the codes."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ from bitfold._types import AnyArray, Float64Array
 from bitfold.metrics import closest_neighbors
 from bitfold.search import Hits
 
-_KEPT = 512
-"""Answers that are kept: each costs a scan of all vectors."""
+_MAX_CACHED_ANSWERS = 512
+"""Each answer costs a scan of all vectors."""
 
 
-class Scan:
-    """Finds the nearest rows, without those that are no items.
+class ExactSearch:
+    """Find the nearest rows that are items of the index.
 
     Parameters
     ----------
     vectors
-        One a row, an array or a memory map.
-    belongs
-        Whether a row is an item of the index.
+        Array or memory map, one row per vector.
+    is_item
+        Returns whether a row is an item of the index.
     """
 
-    def __init__(self, vectors: AnyArray, belongs: Callable[[int], bool]) -> None:
+    def __init__(self, vectors: AnyArray, is_item: Callable[[int], bool]) -> None:
         self.vectors = vectors
-        self._belongs = belongs
-        self._kept = lru_cache(_KEPT)(self._nearest)
+        self._is_item = is_item
+        self._cached = lru_cache(_MAX_CACHED_ANSWERS)(self._nearest)
 
-    def nearest(self, vector: Float64Array, k: int, but: int | None = None) -> Hits:
-        """Find the k nearest items, one of them left out if need be, as the query itself is."""
+    def nearest(self, vector: Float64Array, k: int, exclude: int | None = None) -> Hits:
+        """Return the k nearest items without ``exclude``, the query itself."""
         width = self.vectors.shape[1]
         if len(vector) != width:
-            _validation.raise_invalid("vector", "the query", f"of {width} numbers", len(vector))
-        return self._kept(vector.tobytes(), k, but)
+            _validation.raise_invalid("vector", "the query", f"{width} numbers", len(vector))
+        return self._cached(vector.tobytes(), k, exclude)
 
-    def _nearest(self, content: bytes, k: int, but: int | None) -> Hits:
+    def _nearest(self, content: bytes, k: int, exclude: int | None) -> Hits:
         vector, n = np.frombuffer(content), len(self.vectors)
-        asked = k + (but is not None)
+        n_candidates = k + (exclude is not None)
         while True:
-            rows = closest_neighbors(self.vectors, vector[None], k=min(asked, n))[0].tolist()
-            kept = [row for row in rows if row != but and self._belongs(row)][:k]
-            if len(kept) == k or asked >= n:
+            rows = closest_neighbors(self.vectors, vector[None], k=min(n_candidates, n))[0].tolist()
+            kept = [row for row in rows if row != exclude and self._is_item(row)][:k]
+            if len(kept) == k or n_candidates >= n:
                 break
-            asked *= 4
+            n_candidates *= 4
         ids = np.array(kept, np.int64)
-        found = np.linalg.norm(np.asarray(self.vectors[ids], np.float64) - vector, axis=1)
-        return Hits(ids[None], found[None])
+        distances = np.linalg.norm(np.asarray(self.vectors[ids], np.float64) - vector, axis=1)
+        return Hits(ids[None], distances[None])

@@ -1,23 +1,24 @@
-"""Who may ask: the right host, the token, no other site's page; and what every answer carries.
+"""Access control: the right host, the token, no other site's page, and security headers.
 
 A page of another site can make a browser send requests to this machine, and by changing what its
-own name resolves to even read the answers. So the Host header must name this server, the token
-must come along, and nothing may be framed, embedded or loaded from elsewhere.
+own name resolves to it can even read the responses. So the Host header must name this server, the
+token must be present, and nothing may be framed, embedded or loaded from elsewhere.
 """
 
 from __future__ import annotations
 
 import hmac
 import ipaddress
-import json
 import socket
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bitfold.explorer.queries import MOST_BYTES
+from bitfold.explorer.queries import MAX_UPLOAD_BYTES
 
 HEADERS = {
     "content-security-policy": (
@@ -34,26 +35,26 @@ HEADERS = {
 _FORBIDDEN_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>bitfold explorer</title>
 <link rel="stylesheet" href="/static/style.css"><main class="alone"><h1>bitfold explorer</h1>
-<p>{sentence}</p></main></html>"""
+<p>{message}</p></main></html>"""
 
-_OPEN = ("/static/",)
-"""Files of the package, which are no secret, and which the page above is shown with."""
+_PUBLIC_PATHS = ("/static/",)
+"""Files of the package, which are not secret; the page above needs them."""
 
 
 @dataclass(frozen=True)
-class Rules:
+class AccessRules:
     """What a request must have.
 
     Parameters
     ----------
     token
-        What the address that was printed carries.
+        The secret in the address that was printed.
     port
-        Tells the cookies of several explorers on one machine apart.
+        Distinguishes the cookies of several explorers on one machine.
     loopback
         Whether only this machine can reach the server.
     hosts
-        Names by which the server may be called, beside this machine's own.
+        Additional names of the server.
     """
 
     token: str
@@ -66,12 +67,13 @@ class Rules:
         """Name of the cookie."""
         return f"bitfold-explorer-{self.port}"
 
-    def knows(self, host: str) -> bool:
-        """Whether a Host header names this server.
+    def accepts_host(self, host: str) -> bool:
+        """Return whether a Host header names this server.
 
-        An address cannot be made to point elsewhere, a name can: of names only the known ones.
+        Starlette's ``TrustedHostMiddleware`` cannot express this rule: an IP address cannot be
+        made to point elsewhere, so any is accepted, but only known names are.
         """
-        name = _name_of(host)
+        name = _host_name(host)
         if name in ("localhost", *self.hosts):
             return True
         if not self.loopback and name == socket.gethostname().lower():
@@ -82,23 +84,23 @@ class Rules:
             return False
         return address.is_loopback or not self.loopback
 
-    def admits(self, token: str) -> bool:
-        """Whether this is the token; the time it takes tells nothing of it."""
+    def accepts_token(self, token: str) -> bool:
+        """Return whether this is the token, in constant time."""
         return hmac.compare_digest(token.encode(), self.token.encode())
 
 
 class Guard:
-    """Lets a request through, or answers it with one sentence.
+    """Pass a request to the application, or reject it.
 
     Parameters
     ----------
     app
-        What is guarded.
+        The application.
     rules
         What a request must have.
     """
 
-    def __init__(self, app: ASGIApp, rules: Rules) -> None:
+    def __init__(self, app: ASGIApp, rules: AccessRules) -> None:
         self.app = app
         self.rules = rules
 
@@ -106,115 +108,97 @@ class Guard:
         """Handle one connection."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
-            return
         if scope["type"] != "http":
-            return  # there are no web sockets here; not accepting one refuses it
-        headers = {
-            key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]
-        }
-        given = _token_in_address(scope)
-        send = _with_headers(send, scope, self._cookie_for(given))
-        problem = self._problem(scope, headers, given)
+            return  # web sockets are not used here; not accepting one closes it
+        request = Request(scope)
+        send = _add_headers(send, self._new_cookie(request))
+        problem = self._find_problem(request)
         if problem is None:
-            await self.app(scope, _Bounded(receive), send)
+            await self.app(scope, _LimitedBody(receive), send)
         else:
-            await _raise_invalid(send, scope, *problem)
+            await _rejection(request, *problem)(scope, receive, send)
 
-    def _problem(self, scope: Scope, headers: dict[str, str], given: str) -> tuple[int, str] | None:
-        if not self.rules.knows(headers.get("host", "")):
-            return 421, "This server is not known by that name; use the address that was printed."
-        origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != headers.get("host"):
-            return 403, "Pages of other sites may not ask here."
-        if scope["path"].startswith(_OPEN):
+    def _find_problem(self, request: Request) -> tuple[int, str] | None:
+        """Return the status and message of a rejection, or None."""
+        host, origin = request.headers.get("host", ""), request.headers.get("origin")
+        if not self.rules.accepts_host(host):
+            return 421, "The server does not accept this host name; use the printed address."
+        if origin is not None and urlsplit(origin).netloc != host:
+            return 403, "Pages of other sites cannot send requests here."
+        if request.scope["path"].startswith(_PUBLIC_PATHS):
             return None
-        tokens = (given, _bearer(headers), self._in_cookie(headers))
-        if not any(self.rules.admits(token) for token in tokens if token):
-            return 403, "Open the address that bitfold explore printed: it carries the token."
-        length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > MOST_BYTES:
-            return 413, str(TooLong())
+        tokens = (_query_token(request), _bearer_token(request), self._cookie_token(request))
+        if not any(self.rules.accepts_token(token) for token in tokens if token):
+            return 403, "Open the address that bitfold explore printed; it contains the token."
+        length = request.headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > MAX_UPLOAD_BYTES:
+            return 413, str(UploadTooLargeError())
         return None
 
-    def _in_cookie(self, headers: dict[str, str]) -> str:
-        try:
-            cookie = SimpleCookie(headers.get("cookie", "")).get(self.rules.cookie)
-        except CookieError:
-            return ""
-        return cookie.value if cookie else ""
+    def _cookie_token(self, request: Request) -> str:
+        return request.cookies.get(self.rules.cookie, "")
 
-    def _cookie_for(self, given: str) -> str | None:
-        """Return the cookie that saves a visitor from carrying the token in every address."""
-        if not given or not self.rules.admits(given):
+    def _new_cookie(self, request: Request) -> str | None:
+        """Return the cookie that replaces the token in the address, after its first use."""
+        token = _query_token(request)
+        if not token or not self.rules.accepts_token(token):
             return None
         return f"{self.rules.cookie}={self.rules.token}; Path=/; HttpOnly; SameSite=Strict"
 
 
-class TooLong(Exception):
-    """Raised when a body turns out longer than it may be."""
+class UploadTooLargeError(Exception):
+    """A request body is longer than allowed."""
 
     def __init__(self) -> None:
-        super().__init__(f"upload must have at most {MOST_BYTES >> 20} MiB, got more.")
+        super().__init__(f"The upload is larger than {MAX_UPLOAD_BYTES >> 20} MiB.")
 
 
-class _Bounded:
-    """Counts the bytes of a body as they come."""
+class _LimitedBody:
+    """Count the bytes of a body as they arrive, and stop at the limit."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
-        self._left = MOST_BYTES
+        self._n_left = MAX_UPLOAD_BYTES
 
     async def __call__(self) -> Message:
         message = await self._receive()
-        self._left -= len(message.get("body", b""))
-        if self._left < 0:
-            raise TooLong
+        self._n_left -= len(message.get("body", b""))
+        if self._n_left < 0:
+            raise UploadTooLargeError
         return message
 
 
-def _with_headers(send: Send, scope: Scope, cookie: str | None) -> Send:
-    async def sending(message: Message) -> None:
+def _add_headers(send: Send, cookie: str | None) -> Send:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
-            present = {key.lower() for key, _ in message["headers"]}
-            extra = dict(HEADERS)
-            if b"cache-control" not in present:
-                extra["cache-control"] = "no-store"
+            headers = MutableHeaders(scope=message)
+            headers.update(HEADERS)
+            headers.setdefault("cache-control", "no-store")
             if cookie:
-                extra["set-cookie"] = cookie
-            coded = [(key.encode(), value.encode()) for key, value in extra.items()]
-            message = {**message, "headers": [*message["headers"], *coded]}
+                headers.append("set-cookie", cookie)
         await send(message)
 
-    return sending
+    return send_with_headers
 
 
-async def _raise_invalid(send: Send, scope: Scope, status: int, sentence: str) -> None:
-    if scope["path"] == "/" or scope["path"] == "/docs":
-        content, kind = _FORBIDDEN_PAGE.format(sentence=sentence).encode(), b"text/html"
-    else:
-        content, kind = json.dumps({"error": sentence}).encode(), b"application/json"
-    length = str(len(content)).encode()
-    headers = [(b"content-type", kind + b"; charset=utf-8"), (b"content-length", length)]
+def _rejection(request: Request, status: int, message: str) -> Response:
     # The rest of a body that is too long is not read.
-    headers += [(b"connection", b"close")] if status == 413 else []
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": content})
+    headers = {"connection": "close"} if status == 413 else None
+    if request.scope["path"] in ("/", "/docs"):
+        return HTMLResponse(_FORBIDDEN_PAGE.format(message=message), status, headers)
+    return JSONResponse({"error": message}, status, headers)
 
 
-def _token_in_address(scope: Scope) -> str:
-    query: bytes = scope["query_string"]
-    try:
-        return parse_qs(query.decode("latin-1")).get("token", [""])[0]
-    except ValueError:
-        return ""
+def _query_token(request: Request) -> str:
+    return request.query_params.get("token", "")
 
 
-def _bearer(headers: dict[str, str]) -> str:
-    kind, _, token = headers.get("authorization", "").partition(" ")
-    return token.strip() if kind.lower() == "bearer" else ""
+def _bearer_token(request: Request) -> str:
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
 
 
-def _name_of(host: str) -> str:
+def _host_name(host: str) -> str:
     """Return the name or address in a Host header, without port and brackets."""
     try:
         return (urlsplit(f"//{host}").hostname or "").lower()

@@ -1,4 +1,4 @@
-"""How a picture becomes a vector: found by trying, since the items' pictures have known codes."""
+"""How an image becomes a vector: found by trial, since the codes of the items' images are known."""
 
 from __future__ import annotations
 
@@ -9,34 +9,33 @@ import numpy as np
 from PIL import Image
 
 from bitfold._types import AnyArray, Float64Array, Int64Array, UInt8Array
-from bitfold.explorer.images import Album, NoPicture, on_white
+from bitfold.explorer.images import ImageSource, InvalidImageError, flatten_image
 from bitfold.features import color_gist, gist
 
-_AGREEING = 0.98
-"""Share of the bits that must come out as in the index."""
+_MIN_AGREEMENT = 0.98
+"""Minimum fraction of bits that must equal those in the index."""
 
-_TRIED = 32
-"""Items that are tried."""
+_N_TRIED_ITEMS = 32
 
 _SCALES = {"pixels": 1.0, "pixels / 255": 1 / 255, "pixels × 16 / 255": 16 / 255}
 
 
 @dataclass(frozen=True)
-class Reading:
-    """A way from a picture to a vector.
+class ImageFeatures:
+    """A function from images to vectors.
 
     Parameters
     ----------
     name
-        What it is called on the page.
+        Name on the page.
     size
-        Width and height that pictures are brought to first.
+        Width and height to which images are resized first.
     mode
         "L" for gray, "RGB" for color.
     describe
-        From the pixels to the vector.
+        Computes the vector from the pixels.
     scale
-        What a byte is multiplied by, where the vector is the pixels; 0 where it is not.
+        Factor of the pixel values if the vector consists of pixels, otherwise 0.
     """
 
     name: str
@@ -47,80 +46,91 @@ class Reading:
 
     @property
     def n_features(self) -> int:
-        """Width of a vector that is pixels."""
-        # A mode has a letter for each channel.
+        """Length of a vector of pixels."""
+        # A mode has one letter per channel.
         return self.size[0] * self.size[1] * len(self.mode)
 
-    def vector(self, image: Image.Image) -> Float64Array:
-        """Turn a picture into a vector."""
-        picture = on_white(image).convert(self.mode)
-        if picture.size != self.size:
-            picture = picture.resize(self.size, Image.Resampling.LANCZOS)
-        return np.asarray(self.describe(np.asarray(picture)), np.float64).ravel()
+    def compute(self, image: Image.Image) -> Float64Array:
+        """Return the vector of an image."""
+        image = flatten_image(image).convert(self.mode)
+        if image.size != self.size:
+            image = image.resize(self.size, Image.Resampling.LANCZOS)
+        return np.asarray(self.describe(np.asarray(image)), np.float64).ravel()
 
     def draw(self, vector: Float64Array) -> Image.Image:
-        """Turn a vector that is pixels back into a picture."""
+        """Return a vector of pixels as an image."""
         if not self.scale:
-            raise NoPicture(f"vector must be pixels to be drawn, got {self.name}.")
+            raise InvalidImageError(f"A vector of {self.name} cannot be shown as an image.")
         width, height = self.size
         pixels = np.clip(np.round(vector / self.scale), 0, 255).astype(np.uint8)
         return Image.fromarray(pixels.reshape(height, width, -1).squeeze())
 
 
-def find_reading(
-    album: Album, ids: Int64Array, agreement: Callable[[int, Float64Array], float], n_features: int
-) -> Reading | None:
-    """Find the reading under which pictures get the codes that the index has; None if none does.
+def find_image_features(
+    source: ImageSource,
+    ids: Int64Array,
+    agreement: Callable[[int, Float64Array], float],
+    n_features: int,
+) -> ImageFeatures | None:
+    """Find the features that give images the codes stored in the index.
 
     Parameters
     ----------
-    album
-        Pictures of items.
+    source
+        Images of items.
     ids
-        Items with pictures.
+        Items with images.
     agreement
-        Share of the bits of an item's code that a vector's code has too.
+        Returns the fraction of equal bits between the code of an item and of a vector.
     n_features
-        Width of a vector.
+        Length of a vector.
+
+    Returns
+    -------
+    ImageFeatures or None
+        None if no known features fit.
     """
-    chosen = ids[np.linspace(0, len(ids) - 1, min(len(ids), _TRIED)).astype(int)].tolist()
+    chosen = ids[np.linspace(0, len(ids) - 1, min(len(ids), _N_TRIED_ITEMS)).astype(int)].tolist()
     images = []
     for item in chosen:
         try:
-            images.append((item, album.load(item)))
-        except (NoPicture, OSError):
+            images.append((item, source.load(item)))
+        except (InvalidImageError, OSError):
             continue
     if not images:
         return None
 
-    def score(reading: Reading) -> float:
-        return float(np.mean([agreement(item, reading.vector(image)) for item, image in images]))
+    def score(features: ImageFeatures) -> float:
+        return float(np.mean([agreement(item, features.compute(image)) for item, image in images]))
 
-    # Only pictures of one size have one obvious size to bring others to.
+    # Uploads can be resized only if all images have the same size.
     sizes = {image.size for _, image in images}
     if len(sizes) != 1:
         return None
-    scored = [(score(reading), reading) for reading in _candidates(sizes.pop(), n_features)]
+    scored = [(score(features), features) for features in _candidates(sizes.pop(), n_features)]
     best = max(scored, key=lambda pair: pair[0], default=None)
-    return best[1] if best is not None and best[0] >= _AGREEING else None
+    return best[1] if best is not None and best[0] >= _MIN_AGREEMENT else None
 
 
-def _candidates(size: tuple[int, int], n_features: int) -> list[Reading]:
-    """Return the readings that give vectors of the right width."""
+def _candidates(size: tuple[int, int], n_features: int) -> list[ImageFeatures]:
+    """Return the features that give vectors of the right length."""
     n_pixels = size[0] * size[1]
     found = []
     for mode, n_channels in (("L", 1), ("RGB", 3)):
         if n_pixels * n_channels == n_features:
             found += [
-                Reading(name, size, mode, _scaled(scale), scale) for name, scale in _SCALES.items()
+                ImageFeatures(name, size, mode, _multiply(scale), scale)
+                for name, scale in _SCALES.items()
             ]
     side = size[0] if size[0] == size[1] and size[0] % 4 == 0 and size[0] >= 8 else 0
     if side and n_features == 512:
-        found.append(Reading("GIST", size, "L", lambda pixels: gist(pixels[None])))
+        found.append(ImageFeatures("GIST", size, "L", lambda pixels: gist(pixels[None])))
     if side and n_features == 960:
-        found.append(Reading("color GIST", size, "RGB", lambda pixels: color_gist(pixels[None])))
+        found.append(
+            ImageFeatures("color GIST", size, "RGB", lambda pixels: color_gist(pixels[None]))
+        )
     return found
 
 
-def _scaled(scale: float) -> Callable[[UInt8Array], AnyArray]:
+def _multiply(scale: float) -> Callable[[UInt8Array], AnyArray]:
     return lambda pixels: pixels * scale

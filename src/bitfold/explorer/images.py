@@ -1,7 +1,7 @@
-"""Pictures of the items: from a folder or an array, made small for the page; and those uploaded.
+"""Images of the items, from a folder or an array, and uploaded images.
 
-Nothing is ever opened by a name that came with a request: a request names a number, and the files
-are those that were listed at the start.
+No file is ever opened by a name in a request: a request contains an id, and the files are those
+listed at startup.
 """
 
 from __future__ import annotations
@@ -18,102 +18,95 @@ import numpy as np
 from PIL import Image, UnidentifiedImageError
 
 from bitfold._types import AnyArray, Ids
-from bitfold.errors import FormatError
+from bitfold.errors import DataError, FormatError
 from bitfold.io.formats.request import translate_errors
 
-SIDE = 192
-"""The longer side of a picture on the page, at most."""
+MAX_SIDE = 192
+"""Maximum width and height of an image on the page, in pixels."""
 
-MOST_PIXELS = 50_000_000
-"""Of a picture that is opened: 150 MB when unpacked."""
+MAX_PIXELS = 50_000_000
+"""Maximum number of pixels of an image that is decoded: 150 MB."""
 
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "WEBP")
-"""Plain pixels only: nothing that could hold a script or call a program."""
+"""Raster formats only; none can contain a script or start a program."""
 
 SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".png", ".webp"})
 
-_KEPT = 4096
-"""Small pictures that are kept in memory."""
+_MAX_CACHED_IMAGES = 4096
 
-_LOOKED_AT = 64
-"""Pictures of an array by which the range of its values is known."""
+_N_RANGE_IMAGES = 64
+"""Number of images from which the range of pixel values is estimated."""
 
-_WRONG = (ValueError, OSError, EOFError, TypeError, KeyError, MemoryError)
-
-
-class NoPicture(ValueError):
-    """Raised when bytes are no picture, or one that is damaged, too large or of another format."""
+_READ_ERRORS = (ValueError, OSError, EOFError, TypeError, KeyError, MemoryError)
 
 
-def decode(content: bytes) -> Image.Image:
-    """Unpack a picture from outside, whatever it may be.
+class InvalidImageError(DataError):
+    """An image is damaged, too large, or of an unsupported format."""
 
-    Parameters
-    ----------
-    content
-        The bytes of a file.
-    """
+
+def decode_image(content: bytes) -> Image.Image:
+    """Decode an untrusted image file."""
     try:
         with Image.open(BytesIO(content), formats=FORMATS) as image:
             width, height = image.size
-            if width * height > MOST_PIXELS:
-                raise NoPicture(_too_large(f"{width} × {height}"))
+            if width * height > MAX_PIXELS:
+                raise InvalidImageError(_too_large(f"{width} × {height}"))
             image.load()
             return image.convert("RGBA" if image.has_transparency_data else "RGB")
-    except NoPicture:
+    except InvalidImageError:
         raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-        raise NoPicture(_too_large("more")) from None
+        raise InvalidImageError(_too_large("more")) from None
     except UnidentifiedImageError:
         names = f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}"
-        raise NoPicture(f"picture must be a {names} file, got something else.") from None
-    # Whatever a decoder makes of damaged bytes.
+        raise InvalidImageError(f"The image must be a {names} file.") from None
+    # Decoders raise many kinds of errors for damaged files.
     except Exception:
-        raise NoPicture("picture must be whole, got a truncated or damaged one.") from None
+        raise InvalidImageError("The image is truncated or damaged.") from None
 
 
-def on_white(image: Image.Image) -> Image.Image:
-    """Return the picture without transparency, as red, green and blue."""
+def flatten_image(image: Image.Image) -> Image.Image:
+    """Return the image in RGB, on white if it has transparent parts."""
     if image.mode != "RGBA":
         return image.convert("RGB")
-    ground = Image.new("RGBA", image.size, "white")
-    return Image.alpha_composite(ground, image).convert("RGB")
+    background = Image.new("RGBA", image.size, "white")
+    return Image.alpha_composite(background, image).convert("RGB")
 
 
-def png(image: Image.Image) -> bytes:
-    """Write a picture for the page, no larger than it can use."""
-    image.thumbnail((SIDE, SIDE))
+def encode_png(image: Image.Image) -> bytes:
+    """Return a thumbnail for the page as PNG."""
+    image.thumbnail((MAX_SIDE, MAX_SIDE))
     out = BytesIO()
     image.save(out, "PNG")
     return out.getvalue()
 
 
-class Album(ABC):
-    """Pictures by item."""
+class ImageSource(ABC):
+    """Images by item."""
 
     @abstractmethod
     def __contains__(self, item: int) -> bool:
-        """Whether there is a picture of this item."""
+        """Return whether the item has an image."""
 
     @abstractmethod
     def load(self, item: int) -> Image.Image:
-        """Return an item's picture in its own size."""
+        """Return the image of an item in its original size."""
 
     def png(self, item: int) -> bytes:
-        """Return an item's picture as a small PNG; those asked for last are kept."""
-        return self._small(item)
+        """Return the thumbnail of an item as PNG; recent ones are cached."""
+        return self._thumbnail(item)
 
     def __init__(self) -> None:
-        self._small = lru_cache(_KEPT)(lambda item: png(self.load(item)))
+        self._thumbnail = lru_cache(_MAX_CACHED_IMAGES)(lambda item: encode_png(self.load(item)))
 
 
-class Folder(Album):
-    """Pictures in files.
+class ImageFolder(ImageSource):
+    """Images in files.
 
     Parameters
     ----------
     files
-        The file of each item.
+        The file of each item, by id.
     """
 
     def __init__(self, files: dict[int, Path]) -> None:
@@ -124,33 +117,34 @@ class Folder(Album):
         return item in self.files
 
     def load(self, item: int) -> Image.Image:
-        """Return an item's picture in its own size."""
-        return decode(self.files[item].read_bytes())
+        """Return the image of an item in its original size."""
+        return decode_image(self.files[item].read_bytes())
 
 
-class Stack(Album):
-    """Pictures in one array.
+class ImageArray(ImageSource):
+    """Images in one array.
 
     Parameters
     ----------
     pixels
-        (n, height, width), (…, 1), (…, 3) or (…, 4), an array or a memory map.
+        Array or memory map of shape (n, height, width) or (n, height, width, channels) with 1, 3
+        or 4 channels.
     """
 
     def __init__(self, pixels: AnyArray) -> None:
         super().__init__()
         self.pixels = pixels
-        self._low, self._scale = _range(pixels)
+        self._low, self._scale = _value_range(pixels)
 
     def __contains__(self, item: int) -> bool:
         return 0 <= item < len(self.pixels)
 
     def load(self, item: int) -> Image.Image:
-        """Return an item's picture in its own size."""
+        """Return the image of an item in its original size."""
         return self.draw(np.asarray(self.pixels[item]))
 
     def draw(self, values: AnyArray) -> Image.Image:
-        """Draw one picture in the array's range of values."""
+        """Convert pixel values to an image, scaled by the range of the whole array."""
         if values.dtype != np.uint8 or self._scale != 1:
             shifted = (np.nan_to_num(values.astype(np.float64)) - self._low) * self._scale
             values = np.clip(np.round(shifted), 0, 255).astype(np.uint8)
@@ -159,11 +153,11 @@ class Stack(Album):
         )
 
 
-def read_album(path: Path, ids: Ids) -> Album:
-    """Read pictures from a folder, or from a ``.npy`` or ``.npz`` file.
+def open_images(path: Path, ids: Ids) -> ImageSource:
+    """Open images in a folder, or in a ``.npy`` or ``.npz`` file.
 
-    Files of a folder, and of the folders in it, belong to the items they are named by
-    (``17.png``); where they are not, to the items in the order of their ids, as the names sort.
+    Files in a folder and its subfolders are assigned by name (``17.png`` is item 17). If they are
+    not named by id, sorted file names are assigned to ascending ids.
 
     Parameters
     ----------
@@ -171,40 +165,56 @@ def read_album(path: Path, ids: Ids) -> Album:
         The folder or file.
     ids
         Ids of all items.
+
+    Returns
+    -------
+    ImageSource
+        Images by id.
+
+    Raises
+    ------
+    FormatError
+        If the path contains no images.
+    DataError
+        If the number of images does not match the items.
     """
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist.")
     if path.is_dir():
-        return Folder(_assigned(path, ids))
-    pixels = _as_pictures(_read_array(path), path)
+        return ImageFolder(_assign_files(path, ids))
+    pixels = _check_images(_read_array(path), path)
     if len(pixels) <= ids.max(initial=-1):
-        wanted = f"a picture for every id of the index up to {ids.max()}"
-        raise ValueError(f"{path} must have {wanted}, got {len(pixels)}.")
-    return Stack(pixels)
+        raise DataError(
+            f"{path} has {len(pixels)} images, but the index has ids up to {ids.max()}; "
+            f"row i must be the image of id i."
+        )
+    return ImageArray(pixels)
 
 
-def _assigned(folder: Path, ids: Ids) -> dict[int, Path]:
-    """Find out which file shows which item."""
-    files = sorted(_listed(folder), key=lambda file: file.relative_to(folder).as_posix())
+def _assign_files(folder: Path, ids: Ids) -> dict[int, Path]:
+    """Return the file of each item."""
+    files = sorted(_list_images(folder), key=lambda file: file.relative_to(folder).as_posix())
     if not files:
-        raise FormatError(f"{folder} must hold pictures ({', '.join(sorted(SUFFIXES))}), got none.")
+        raise FormatError(f"{folder} contains no images ({', '.join(sorted(SUFFIXES))}).")
     items = set(ids.tolist())
     numbers = [int(file.stem) if file.stem.isdecimal() else -1 for file in files]
     numbered = min(numbers) >= 0 and len(set(numbers)) == len(numbers)
-    # By name only if that leaves none over: 1.png to 9.png are no names for ids 0 to 8.
+    # By name only if all match: 1.png to 9.png are not named by the ids 0 to 8.
     if numbered and (items <= set(numbers) or set(numbers) <= items):
         return {
             number: file for number, file in zip(numbers, files, strict=True) if number in items
         }
     if len(files) != len(ids):
-        wanted = f"named by id, or one for each of the {len(ids)} items of the index"
-        raise ValueError(f"pictures in {folder} must be {wanted}, got {len(files)}.")
+        raise DataError(
+            f"{folder} has {len(files)} images for {len(ids)} items; name them by id, as in "
+            f"17.png, or provide one image per item."
+        )
     if numbered:
         files = [file for _, file in sorted(zip(numbers, files, strict=True))]
     return dict(zip(np.sort(ids).tolist(), files, strict=True))
 
 
-def _listed(folder: Path) -> Iterator[Path]:
+def _list_images(folder: Path) -> Iterator[Path]:
     for root, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in names:
@@ -216,43 +226,45 @@ def _listed(folder: Path) -> Iterator[Path]:
 def _read_array(path: Path) -> AnyArray:
     suffix = path.suffix.lower()
     if suffix not in (".npy", ".npz"):
-        raise ValueError(f"{path} must be a folder, a .npy or a .npz file, got another file.")
+        raise FormatError(f"{path} must be a folder, a .npy file or a .npz file.")
     import zipfile
     import zlib
 
-    with translate_errors(path, "an array of pictures", *_WRONG, zipfile.BadZipFile, zlib.error):
+    with translate_errors(
+        path, "an array of images", *_READ_ERRORS, zipfile.BadZipFile, zlib.error
+    ):
         if suffix == ".npy":
             return np.lib.format.open_memmap(path, mode="r")
         with np.load(path, allow_pickle=False) as archive:
             return np.asarray(archive[archive.files[0]])
 
 
-def _as_pictures(array: AnyArray, path: Path) -> AnyArray:
-    """Demand pictures; rows of a square number of values are square pictures."""
+def _check_images(array: AnyArray, path: Path) -> AnyArray:
+    """Return an array of images; rows with a square number of values are square images."""
     if array.ndim == 2 and isqrt(array.shape[1]) ** 2 == array.shape[1]:
         side = isqrt(array.shape[1])
         array = array.reshape(len(array), side, side)
     shaped = array.ndim == 3 or (array.ndim == 4 and array.shape[3] in (1, 3, 4))
     if not shaped or 0 in array.shape or array.dtype.kind not in "fiub":
-        came = f"{array.dtype} of shape {array.shape}"
-        raise FormatError(f"{path} must hold pictures (n, height, width[, 3]), got {came}.")
-    if array.shape[1] * array.shape[2] > MOST_PIXELS:
+        found = f"{array.dtype} of shape {array.shape}"
+        raise FormatError(f"{path} must hold images (n, height, width[, 3]), got {found}.")
+    if array.shape[1] * array.shape[2] > MAX_PIXELS:
         raise FormatError(f"{path}: {_too_large(f'{array.shape[2]} × {array.shape[1]}')}")
     return array
 
 
-def _range(pixels: AnyArray) -> tuple[float, float]:
-    """Return the value that is black, and the factor that makes the largest white."""
+def _value_range(pixels: AnyArray) -> tuple[float, float]:
+    """Return the value shown as black, and the factor that maps the largest value to white."""
     if pixels.dtype == np.uint8:
         return 0.0, 1.0
-    some = np.linspace(0, len(pixels) - 1, min(len(pixels), _LOOKED_AT)).astype(int)
+    some = np.linspace(0, len(pixels) - 1, min(len(pixels), _N_RANGE_IMAGES)).astype(int)
     values = np.nan_to_num(np.asarray(pixels[some], np.float64))
     low, high = min(0.0, float(values.min())), float(values.max())
-    # Bytes that are stored as wider numbers are bytes all the same.
+    # Bytes stored in a wider type.
     if low == 0 and pixels.dtype.kind in "iu" and 16 < high <= 255:
         return 0.0, 1.0
     return low, 255 / (high - low) if high > low else 1.0
 
 
-def _too_large(came: str) -> str:
-    return f"picture must have at most {MOST_PIXELS // 1_000_000} million pixels, got {came}."
+def _too_large(size: str) -> str:
+    return f"Images must have at most {MAX_PIXELS // 1_000_000} million pixels, got {size}."

@@ -1,4 +1,4 @@
-"""What is known of the items beside their codes: vectors, labels and text, one row an item."""
+"""Vectors, labels, texts and images of the items, one row per item."""
 
 from __future__ import annotations
 
@@ -9,28 +9,30 @@ import numpy as np
 
 from bitfold import _validation
 from bitfold._types import AnyArray, Ids, Int32Array
-from bitfold.explorer.images import Album
+from bitfold.explorer.images import ImageSource
 from bitfold.io.formats.request import translate_errors
 
 UNLABELED = -1
-"""Number of an item's class where it has none."""
+"""Class number of an item without a label."""
 
-_MOST_TEXT = 400
-"""Characters of an item's text that are shown."""
+_MAX_TEXT_LENGTH = 400
+"""Maximum number of characters of a text on the page."""
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
-    """The class of each row, as a number, and the names of the classes."""
+class ItemLabels:
+    """The class number of each row, and the names of the classes."""
 
     names: list[str]
     numbers: Int32Array
 
     @classmethod
-    def of(cls, values: AnyArray) -> Labels:
-        """Number the classes in their order; -1 and an empty name mean unlabeled."""
+    def from_values(cls, values: AnyArray) -> ItemLabels:
+        """Number the classes in ascending order; -1 and an empty name mean unlabeled."""
         if values.ndim != 1:
-            _validation.raise_invalid("labels", "the items", "one a row", f"shape {values.shape}")
+            _validation.raise_invalid(
+                "labels", "the items", "1-dimensional", f"shape {values.shape}"
+            )
         if values.dtype.kind == "f" and (values == np.floor(values)).all():
             values = values.astype(np.int64)
         classes, numbers = np.unique(values, return_inverse=True)
@@ -43,24 +45,21 @@ class Labels:
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """Everything that has a row for each item; what was not given is None.
-
-    Row i belongs to id i, as in :class:`bitfold.RerankByVectors`.
-    """
+    """Everything that has one row per item; None if not given. Row i belongs to id i."""
 
     vectors: AnyArray | None = None
-    labels: Labels | None = None
+    labels: ItemLabels | None = None
     text: list[str] | None = None
-    album: Album | None = None
+    images: ImageSource | None = None
 
     def vector(self, item: int) -> AnyArray | None:
-        """Return an item's vector as float64, if there is one."""
+        """Return the vector of an item as float64, or None."""
         if self.vectors is None or not 0 <= item < len(self.vectors):
             return None
         return np.asarray(self.vectors[item], np.float64)
 
     def labels_of(self, ids: Ids) -> Int32Array:
-        """Return the classes of some items, -1 where there is none."""
+        """Return the class numbers of items, -1 if unlabeled."""
         if self.labels is None:
             return np.full(len(ids), UNLABELED, np.int32)
         numbers = self.labels.numbers
@@ -68,52 +67,62 @@ class Items:
         return np.where(there, numbers[np.where(there, ids, 0)], np.int32(UNLABELED))
 
     def text_of(self, item: int) -> str | None:
-        """Return the beginning of an item's text."""
+        """Return the beginning of the text of an item, or None."""
         if self.text is None or not 0 <= item < len(self.text):
             return None
         line = self.text[item]
-        return line if len(line) <= _MOST_TEXT else line[: _MOST_TEXT - 1] + "…"
+        return line if len(line) <= _MAX_TEXT_LENGTH else line[: _MAX_TEXT_LENGTH - 1] + "…"
 
-    def has_picture(self, item: int) -> bool:
-        """Whether there is a picture of an item."""
-        return self.album is not None and item in self.album
+    def has_image(self, item: int) -> bool:
+        """Return whether an item has an image."""
+        return self.images is not None and item in self.images
 
 
-def gather(
+def gather_items(
     ids: Ids,
     *,
     vectors: AnyArray | None = None,
     labels: AnyArray | None = None,
     text: list[str] | None = None,
-    album: Album | None = None,
+    images: ImageSource | None = None,
 ) -> Items:
-    """Put together what was given; each must have a row for every item.
+    """Combine what is known about the items, checking that there are enough rows.
 
     Parameters
     ----------
     ids
         Ids of all items.
     vectors
-        One a row, an array or a memory map.
+        Array or memory map, one row per item.
     labels
-        One a row; -1 or nothing is none.
+        One label per item; -1 and "" mean unlabeled.
     text
-        One a row.
-    album
-        Pictures.
+        One text per item.
+    images
+        Images by id.
+
+    Returns
+    -------
+    Items
+        The combination.
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer rows than ids, or negative ids.
     """
     given = {"vectors": vectors, "labels": labels, "text": text}
     for name, rows in given.items():
         if rows is not None:
             _check_rows(name, len(rows), ids)
-    classes = None if labels is None else Labels.of(labels)
-    return Items(vectors, classes, text, album)
+    classes = None if labels is None else ItemLabels.from_values(labels)
+    return Items(vectors, classes, text, images)
 
 
 def read_lines(path: Path) -> list[str]:
-    """Read a text file in UTF-8, one item a line."""
+    """Read a text file in UTF-8, one line per item."""
     with translate_errors(path, "a text file in UTF-8", UnicodeDecodeError):
-        # Only at \n: a line may hold other characters that Python would split at.
+        # Not splitlines(), which also splits at characters that a line may contain.
         lines = path.read_text(encoding="utf-8").split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 
@@ -122,8 +131,8 @@ def _check_rows(name: str, n_rows: int, ids: Ids) -> None:
     low, high = int(ids.min(initial=0)), int(ids.max(initial=-1))
     if low < 0:
         _validation.raise_invalid(
-            "ids", "the index", f"0 or more, to stand for rows of {name}", low
+            "ids", "the index", f"at least 0, because they are rows of {name}", low
         )
     if n_rows <= high:
-        demand = f"one a row for every id of the index up to {high}"
-        _validation.raise_invalid(name, "the items", demand, f"{n_rows} rows")
+        requirement = f"one per id of the index, which go up to {high}"
+        _validation.raise_invalid(name, "the items", requirement, f"{n_rows} rows")

@@ -1,4 +1,4 @@
-"""The items as one model codes them: its index, its buckets and the way from a vector to a code."""
+"""A model with its index, and the buckets of its codes."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from bitfold.hashers import Hasher, load
 from bitfold.search import Buckets, HammingIndex, Hits
 
 
-class Spread(NamedTuple):
-    """How many items lie within each radius of a query, 0 to n_bits; and how many like it."""
+class RadiusCounts(NamedTuple):
+    """The number of items within each radius of a query, 0 to n_bits; ``alike`` of its label."""
 
     within: Int64Array
     alike: Int64Array | None
 
 
 @dataclass(frozen=True, eq=False)
-class Coded:
-    """A model, its index and what both are called.
+class IndexedModel:
+    """A model and its index.
 
     Parameters
     ----------
     name
-        What the model is called on the page.
+        Name of the model on the page.
     hasher
         The model.
     index
@@ -47,7 +47,7 @@ class Coded:
     buckets: Buckets
 
     @classmethod
-    def open(cls, index_path: Path, model_path: Path, name: str) -> Coded:
+    def open(cls, index_path: Path, model_path: Path, name: str) -> IndexedModel:
         """Open an index and the model that made it."""
         index, hasher = HammingIndex.open(index_path), load(model_path)
         # An index of codes from a file may know only their bytes: the last bits are then zero.
@@ -93,7 +93,7 @@ class Coded:
         return np.unpackbits(self.buckets.codes.packed[buckets], axis=1, count=self.n_bits)
 
     def codes(self, ids: ArrayLike) -> Codes:
-        """Return the codes of some items."""
+        """Return the codes of items."""
         return Codes(self.index.codes(ids).packed, self.n_bits)
 
     def encode(self, vector: AnyArray) -> Codes:
@@ -101,19 +101,19 @@ class Coded:
         return self.hasher.encode(vector[None])
 
     def agreement(self, item: int, vector: AnyArray) -> float:
-        """Return the share of the bits of an item's code that a vector's code has too."""
+        """Return the fraction of equal bits between the code of an item and of a vector."""
         known, came = self.codes([item]).unpack(), self.encode(vector).unpack()
         return float(np.mean(known == came))
 
-    def nearest(self, code: Codes, k: int, but: int | None = None) -> Hits:
-        """Find the k nearest items, one of them left out if need be, as the query itself is."""
-        n_left = len(self.index) - (but is not None and but in self)
+    def nearest(self, code: Codes, k: int, exclude: int | None = None) -> Hits:
+        """Return the k nearest items without ``exclude``, the query itself."""
+        n_left = len(self.index) - (exclude is not None and exclude in self)
         wanted = min(k, n_left)
         if not wanted:
             return Hits(np.empty((1, 0), np.int64), np.empty((1, 0), np.int32))
         padded = Codes(code.packed, self.index.n_bits)
-        found = self.index.search(padded, min(wanted + (but is not None), len(self.index)))
-        kept = np.flatnonzero(found.ids[0] != but)[:wanted]
+        found = self.index.search(padded, min(wanted + (exclude is not None), len(self.index)))
+        kept = np.flatnonzero(found.ids[0] != exclude)[:wanted]
         return Hits(found.ids[:, kept], found.distances[:, kept])
 
     @cached_property
@@ -126,32 +126,34 @@ class Coded:
         """Ids of all items, bucket by bucket."""
         return self.buckets.ids
 
-    def spread(self, code: Codes, alike: BoolArray | None = None, but: int | None = None) -> Spread:
+    def count_within(
+        self, code: Codes, alike: BoolArray | None = None, exclude: int | None = None
+    ) -> RadiusCounts:
         """Count the items within each radius.
 
         Parameters
         ----------
         code
-            One code.
+            The code of the query.
         alike
-            Items that are counted by themselves too, in the order of :attr:`ids_by_bucket`.
-        but
-            The item whose code it is, and that does not count.
+            Mask of items to count separately too, in the order of :attr:`ids_by_bucket`.
+        exclude
+            The item that is the query, which is not counted.
         """
         distances = np.empty(self.n_distinct, np.uint16)
         hamming.measure(code.words()[0], self._columns, distances)
-        itself = but is not None and but in self
+        itself = exclude is not None and exclude in self
         counts = np.bincount(distances, self.sizes, self.n_bits + 1).astype(np.int64)
         counts[0] -= itself
         if alike is None:
-            return Spread(np.cumsum(counts), None)
+            return RadiusCounts(np.cumsum(counts), None)
         same = np.bincount(np.repeat(distances, self.sizes)[alike], minlength=self.n_bits + 1)
         same[0] -= itself
-        return Spread(np.cumsum(counts), np.cumsum(same))
+        return RadiusCounts(np.cumsum(counts), np.cumsum(same))
 
 
-def distances(code: Codes, others: Codes) -> Int64Array:
-    """Hamming distances of one code to some."""
+def hamming_distances(code: Codes, others: Codes) -> Int64Array:
+    """Return the Hamming distances between one code and others."""
     differing = np.bitwise_count(code.words() ^ others.words())
     total: Int64Array = differing.sum(axis=1, dtype=np.int64)
     return total

@@ -1,4 +1,4 @@
-"""What is searched for: an item, a base point, or what a visitor uploaded."""
+"""Queries: an item, a base point, or something a visitor uploaded."""
 
 from __future__ import annotations
 
@@ -13,121 +13,132 @@ import numpy as np
 
 from bitfold import _validation
 from bitfold._types import AnyArray, Float64Array
-from bitfold.explorer.image_features import Reading
-from bitfold.explorer.images import NoPicture, decode, png
+from bitfold.errors import BitfoldError, DataError
+from bitfold.explorer.image_features import ImageFeatures
+from bitfold.explorer.images import InvalidImageError, decode_image, encode_png
 
-MOST_BYTES = 16 << 20
-"""Of an upload."""
+MAX_UPLOAD_BYTES = 16 << 20
 
-_KEPT = 256
-"""Uploads that are remembered."""
+_MAX_KEPT_UPLOADS = 256
 
-_NPY = b"\x93NUMPY"
-_LONGEST_HEADER = 10_000
+_NPY_MAGIC = b"\x93NUMPY"
+_MAX_NPY_HEADER_BYTES = 10_000
 
 
-class Unknown(LookupError):
-    """Raised when a query names nothing that is there."""
+class NotFoundError(BitfoldError, LookupError):
+    """A request names something that does not exist."""
 
 
 class Query(NamedTuple):
-    """What is searched for; ``item`` or ``vector`` or both are known, and a picture may be."""
+    """A query; ``item`` or ``vector`` or both are known, ``image`` is the path of its image."""
 
     key: str
     title: str
     item: int | None = None
     vector: Float64Array | None = None
-    picture: str | None = None
+    image: str | None = None
 
 
 class Upload(NamedTuple):
-    """What a visitor gave: a vector, and the picture it came from, if any, as PNG."""
+    """An uploaded vector, and the image it was computed from, if any, as PNG."""
 
     key: str
     vector: Float64Array
-    picture: bytes | None
+    image: bytes | None
 
 
 class Uploads:
-    """The last uploads; the same content has the same key."""
+    """The most recent uploads; equal content has equal keys."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, Upload] = OrderedDict()
         self._lock = threading.Lock()
 
-    def keep(self, vector: Float64Array, picture: bytes | None) -> Upload:
-        """Remember an upload, and forget the oldest if there are many."""
-        content = vector.tobytes() + (picture or b"")
-        upload = Upload(f"upload:{hashlib.sha256(content).hexdigest()[:24]}", vector, picture)
+    def keep(self, vector: Float64Array, image: bytes | None) -> Upload:
+        """Store an upload, and drop the oldest if there are too many."""
+        content = vector.tobytes() + (image or b"")
+        upload = Upload(f"upload:{hashlib.sha256(content).hexdigest()[:24]}", vector, image)
         with self._lock:
             self._kept[upload.key] = upload
             self._kept.move_to_end(upload.key)
-            while len(self._kept) > _KEPT:
+            while len(self._kept) > _MAX_KEPT_UPLOADS:
                 self._kept.popitem(last=False)
         return upload
 
     def __getitem__(self, key: str) -> Upload:
         with self._lock:
             if key not in self._kept:
-                raise Unknown("This upload is no longer kept; upload it again.")
+                raise NotFoundError("This upload has expired; upload it again.")
             self._kept.move_to_end(key)
             return self._kept[key]
 
 
-def read_upload(content: bytes, reading: Reading | None) -> tuple[Float64Array, bytes | None]:
-    """Make a vector of an upload: a picture, a .npy file, or numbers as text.
+def read_upload(
+    content: bytes, features: ImageFeatures | None
+) -> tuple[Float64Array, bytes | None]:
+    """Convert an upload to a vector: an image, a .npy file, or numbers as text.
 
     Parameters
     ----------
     content
-        Bytes from outside, whatever they may be.
-    reading
-        How pictures become vectors, if that is known.
+        Untrusted bytes.
+    features
+        How images become vectors, if known.
+
+    Returns
+    -------
+    tuple
+        The vector, and the image as PNG if it was one.
+
+    Raises
+    ------
+    DataError
+        If the content is not usable.
     """
     if not content:
-        raise ValueError("upload must be a picture or a vector, got nothing.")
-    if content.startswith(_NPY):
-        return _one_row(_from_npy(content)), None
-    numbers = _from_text(content)
+        raise DataError("The upload is empty; send an image or a vector.")
+    if content.startswith(_NPY_MAGIC):
+        return _check_vector(_read_npy(content)), None
+    numbers = _read_text(content)
     if numbers is not None:
-        return _one_row(numbers), None
-    image = decode(content)
-    if reading is None:
-        raise NoPicture(
-            "upload must be a vector here, got a picture: the model was not trained on pixels or "
-            "GIST of the pictures that are shown."
+        return _check_vector(numbers), None
+    image = decode_image(content)
+    if features is None:
+        raise InvalidImageError(
+            "Upload a vector instead of an image: the model was not trained on pixels or GIST "
+            "features of the images shown."
         )
-    return reading.vector(image), png(image)
+    return features.compute(image), encode_png(image)
 
 
-def _one_row(values: AnyArray) -> Float64Array:
+def _check_vector(values: AnyArray) -> Float64Array:
     if values.ndim == 2 and len(values) == 1:
         values = values[0]
     if values.ndim != 1 or not values.size or values.dtype.kind not in "fiub":
-        came = f"{values.dtype} of shape {values.shape}"
-        raise ValueError(f"upload must hold one vector of real numbers, got {came}.")
+        found = f"{values.dtype} of shape {values.shape}"
+        raise DataError(f"The upload must contain one vector of real numbers, got {found}.")
     vector = values.astype(np.float64)
     _validation.check_finite(vector[None], "the upload", name="vector")
     return vector
 
 
-def _from_npy(content: bytes) -> AnyArray:
-    """Read a .npy file; nothing is laid out that the file does not hold."""
+def _read_npy(content: bytes) -> AnyArray:
+    """Read a .npy file without allocating more than the file contains."""
     file = BytesIO(content)
     headers = np.lib.format.read_array_header_1_0, np.lib.format.read_array_header_2_0
     try:
         version = np.lib.format.read_magic(file)
-        shape, _, dtype = headers[version != (1, 0)](file, max_header_size=_LONGEST_HEADER)
+        shape, _, dtype = headers[version != (1, 0)](file, max_header_size=_MAX_NPY_HEADER_BYTES)
         n_items = int(np.prod([int(side) for side in shape], dtype=object))
-        # A view of what came: it refuses objects, and more than the file holds.
+        # A view of the content: it rejects objects, and sizes beyond the end of the file.
         return np.frombuffer(content, dtype, n_items, file.tell()).reshape(shape)
-    # Whatever numpy makes of a header that someone made up.
+    # numpy raises many kinds of errors for invented headers.
     except Exception:
-        raise ValueError("upload must be a whole .npy file of numbers, got another.") from None
+        raise DataError("The .npy file is truncated, damaged, or does not hold numbers.") from None
 
 
-def _from_text(content: bytes) -> AnyArray | None:
-    """Read numbers between commas or blanks, in brackets or not; None if it is no text."""
+def _read_text(content: bytes) -> AnyArray | None:
+    """Read numbers separated by commas or spaces, with or without brackets; None if not text."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -138,6 +149,6 @@ def _from_text(content: bytes) -> AnyArray | None:
     try:
         return np.array([float(word) for word in words if word])
     except ValueError:
-        raise ValueError(
-            "upload must be a picture, a .npy file or numbers as text, got other text."
+        raise DataError(
+            "The upload is text, but not numbers; send an image, a .npy file, or numbers."
         ) from None

@@ -1,6 +1,6 @@
-"""What the API answers, as it is documented under /docs.
+"""Responses of the API, as documented under /docs.
 
-Ids are text: JavaScript's numbers end at 2⁵³, ids do not.
+Ids are strings, because JavaScript's numbers are exact only up to 2⁵³.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from pydantic import BaseModel, Field
 
 
 class Problem(BaseModel):
-    """What went wrong, in one sentence."""
+    """An error message."""
 
     error: str
 
 
-class ModelAbout(BaseModel):
+class ModelInfo(BaseModel):
     """A model and its index."""
 
     name: str
@@ -23,31 +23,31 @@ class ModelAbout(BaseModel):
     n_features: int
     n_items: int
     n_distinct: int
-    n_base: int = Field(description="Base points on the map; 0 if the method has none.")
+    n_base: int = Field(description="Number of base points on the map; 0 if the method has none.")
 
 
-class UploadAbout(BaseModel):
-    """What may be uploaded."""
+class UploadInfo(BaseModel):
+    """What can be uploaded."""
 
-    most_bytes: int
-    pictures_as: str | None = Field(
-        description="How a picture becomes a vector; null if it cannot."
+    max_bytes: int
+    image_features: str | None = Field(
+        description="How images become vectors; null if they cannot."
     )
-    draws_vectors: bool = Field(description="Whether vectors are pixels and can be drawn.")
+    draws_vectors: bool = Field(description="Whether vectors are pixels and can be shown.")
 
 
-class About(BaseModel):
+class Overview(BaseModel):
     """What there is to explore."""
 
     version: str
     n_items: int
-    models: list[ModelAbout]
+    models: list[ModelInfo]
     labels: list[str] = Field(description="Names of the classes; labels elsewhere are numbers.")
     has_vectors: bool
-    has_pictures: bool
+    has_images: bool
     has_text: bool
-    uploads: UploadAbout
-    first: str = Field(description="An item to begin with.")
+    uploads: UploadInfo
+    first: str = Field(description="The item to show first.")
 
 
 class BasePoints(BaseModel):
@@ -58,8 +58,8 @@ class BasePoints(BaseModel):
     labels: list[int]
 
 
-class Map(BaseModel):
-    """Items and base points in the plane; label -1 is none."""
+class MapOut(BaseModel):
+    """Items and base points on the map; label -1 means unlabeled."""
 
     ids: list[str]
     x: list[float]
@@ -72,71 +72,71 @@ class Item(BaseModel):
     """An item."""
 
     id: str
-    label: int = Field(description="Number of the class, -1 if there is none.")
+    label: int = Field(description="Number of the class, -1 if unlabeled.")
     text: str | None
-    picture: str | None = Field(description="Address of the picture.")
+    image: str | None = Field(description="Path of the image.")
 
 
 class Hit(Item):
-    """An item that was found."""
+    """An item in the results."""
 
     distance: float = Field(description="Hamming distance, or ℓ2 in /api/exact.")
     hamming: int | None = Field(description="Hamming distance of the codes.")
-    code: str | None = Field(description="The code in hexadecimal digits, first bit first.")
+    code: str | None = Field(description="The code in hexadecimal, first bit first.")
 
 
-class QueryAbout(BaseModel):
-    """What was searched for."""
+class QueryOut(BaseModel):
+    """The query."""
 
     key: str
     title: str
     item: Item | None
     label: int
-    picture: str | None
-    position: list[float] | None = Field(description="Its place on the model's map.")
+    image: str | None
+    position: list[float] | None = Field(description="Position on the map of the model.")
     code: str
     has_vector: bool
 
 
-class Found(BaseModel):
-    """Items with the nearest codes, nearest first, ties by id; the query itself left out."""
+class SearchOut(BaseModel):
+    """Items with the nearest codes, nearest first, ties by id, without the query itself."""
 
-    query: QueryAbout
+    query: QueryOut
     n_bits: int
     hits: list[Hit]
 
 
-class Exact(BaseModel):
-    """Items with the nearest vectors, nearest first; the query itself left out."""
+class ExactOut(BaseModel):
+    """Items with the nearest vectors, nearest first, without the query itself."""
 
     hits: list[Hit]
 
 
-class Within(BaseModel):
-    """Items within a radius: how many, and the first of them."""
+class WithinOut(BaseModel):
+    """The number of items within a radius, and the first of them."""
 
     radius: int
     count: int
     hits: list[Hit]
 
 
-class SpreadOut(BaseModel):
-    """How many items lie within radius 0, 1, 2, … of a query, which does not count itself."""
+class RadiusCountsOut(BaseModel):
+    """The number of items within radius 0, 1, 2, … of a query, without the query itself."""
 
     within: list[int]
-    alike: list[int] | None = Field(description="Those with the query's label.")
-    sample: list[int] = Field(description="Distances of the items on the map.")
+    alike: list[int] | None = Field(description="The same for items with the label of the query.")
+    sample: list[int] = Field(description="Distances to the items on the map.")
 
 
 class FindingOut(BaseModel):
-    """A sentence about a model; the level is good, fair or bad."""
+    """A sentence about a model, and its level: good, fair or bad."""
 
     level: str
     sentence: str
 
 
 class SizeClassOut(BaseModel):
-    """Buckets of low to high items."""
+    """Buckets with low to high items."""
 
     low: int
     high: int
@@ -145,14 +145,14 @@ class SizeClassOut(BaseModel):
 
 
 class BucketOut(BaseModel):
-    """A code that many items have, and the first of them."""
+    """A frequent code, and the first items that have it."""
 
     size: int
     items: list[Item]
 
 
 class PrecisionOut(BaseModel):
-    """Share of the ten nearest items that have the query's label, and what chance would give."""
+    """Fraction of the ten nearest items with the label of the query, and the fraction by chance."""
 
     value: float
     chance: float
@@ -160,13 +160,13 @@ class PrecisionOut(BaseModel):
 
 
 class StatisticsOut(BaseModel):
-    """What the codes of a model are like."""
+    """Statistics of the codes of a model."""
 
     n_items: int
     n_bits: int
     n_distinct: int
-    entropy: float = Field(description="Of the buckets, in bits.")
-    balance: list[float] = Field(description="Share of ones of each bit.")
+    entropy: float = Field(description="Entropy of the buckets, in bits.")
+    balance: list[float] = Field(description="Fraction of ones per bit.")
     correlation: list[list[float]]
     sizes: list[SizeClassOut]
     largest: list[BucketOut]
@@ -174,9 +174,9 @@ class StatisticsOut(BaseModel):
     findings: list[FindingOut]
 
 
-class Uploaded(BaseModel):
-    """An upload that was taken in; its key is a query."""
+class UploadOut(BaseModel):
+    """An upload; its key is a query."""
 
     key: str
     n_features: int
-    picture: str | None
+    image: str | None

@@ -1,4 +1,4 @@
-"""Runs the explorer: a web server until Ctrl-C."""
+"""The web server of the explorer."""
 
 from __future__ import annotations
 
@@ -9,61 +9,64 @@ from typing import Any
 import uvicorn
 
 from bitfold._threads import serial_blas
-from bitfold.explorer.address import BACKLOG, Place
+from bitfold.explorer.address import BACKLOG, ListenAddress
 from bitfold.explorer.api import create_app
-from bitfold.explorer.collection import Collection
-from bitfold.explorer.guard import Rules
+from bitfold.explorer.guard import AccessRules
+from bitfold.explorer.workspace import Workspace
 
-_MOST_CONNECTIONS = 4096
+_MAX_CONNECTIONS = 4096
 
 
 def serve(
-    collection: Collection, place: Place, hosts: tuple[str, ...], started: Callable[[], None]
+    workspace: Workspace,
+    address: ListenAddress,
+    hosts: tuple[str, ...],
+    on_start: Callable[[], None],
 ) -> None:
     """Serve until Ctrl-C.
 
     Parameters
     ----------
-    collection
+    workspace
         What to show.
-    place
+    address
         Where to listen.
     hosts
-        Names by which the server may be called, beside this machine's own.
-    started
-        Called when it listens.
+        Additional names of the server.
+    on_start
+        Called once the server listens.
     """
-    names = tuple(host.lower() for host in (*hosts, *_if_name(place.host)))
-    rules = Rules(place.token, place.port, place.loopback, names)
+    names = tuple(host.lower() for host in (*hosts, *_host_names(address.host)))
+    rules = AccessRules(address.token, address.port, address.loopback, names)
     config = uvicorn.Config(
-        create_app(collection, rules),
+        create_app(workspace, rules),
         log_level="warning",
         access_log=False,
         server_header=False,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=2,
         backlog=BACKLOG,
-        limit_concurrency=_MOST_CONNECTIONS,
+        limit_concurrency=_MAX_CONNECTIONS,
         ws="none",
     )
-    # One request is too little work for several cores, and many requests have them all anyway.
+    # One request is too little work for several cores, and many requests use them all anyway.
     with serial_blas():
-        _Server(config, started).run([place.listener])
+        _Server(config, on_start).run([address.listener])
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, on_start: Callable[[], None]) -> None:
         super().__init__(config)
-        self._tell = started
+        self._on_start = on_start
 
     async def startup(self, sockets: Any = None) -> None:
-        """Begin to listen, and say so."""
+        """Start to listen, then call back."""
         await super().startup(sockets)
-        self._tell()
+        self._on_start()
 
 
-def _if_name(host: str) -> tuple[str, ...]:
-    """Return the host if it is a name; an address is known without."""
+def _host_names(host: str) -> tuple[str, ...]:
+    """Return the host if it is a name; IP addresses are accepted without being listed."""
     try:
         ipaddress.ip_address(host)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Bit statistics: whether the bits of a model are worth their place, seen at a glance."""
+"""Bit statistics: balance, correlation, bucket sizes, and agreement of labels."""
 
 from __future__ import annotations
 
@@ -8,53 +8,53 @@ import numpy as np
 
 from bitfold._types import AnyArray, Float64Array, Ids, UInt8Array
 from bitfold.explorer.items import UNLABELED, Items
-from bitfold.explorer.models import Coded
+from bitfold.explorer.models import IndexedModel
 
-SAMPLE = 1 << 16
-"""Buckets that bits are looked at in, at most."""
+MAX_SAMPLED_BUCKETS = 1 << 16
+"""Maximum number of buckets from which bit statistics are estimated."""
 
-CONSTANT = 0.01
-"""A bit that fewer items than this share have, or lack, tells nothing."""
+MIN_BALANCE = 0.01
+"""A bit is called constant if its rarer value occurs less often than this."""
 
-LOPSIDED = 0.15
-"""Bits whose mean distance from an even share is more than this tell little."""
+MAX_IMBALANCE = 0.15
+"""Mean distance of the bits from an even share, above which they are called unbalanced."""
 
-SAME = 0.95
-"""Bits that are correlated more than this say the same."""
+MAX_CORRELATION = 0.95
+"""Bits with a larger correlation are called redundant."""
 
-REDUNDANT = 0.75
-"""Share of such bits from which on a code is hardly one."""
+MAX_REDUNDANT = 0.75
+"""Fraction of redundant bits above which the verdict is bad."""
 
-CROWDED, OVERCROWDED = 0.25, 0.5
-"""Shares of all items in one bucket."""
+FAIR_BUCKET, BAD_BUCKET = 0.25, 0.5
+"""Fractions of all items in the largest bucket, above which the verdict is fair or bad."""
 
-NEIGHBORS = 10
-"""Nearest items whose classes are looked at."""
+N_NEIGHBORS = 10
+"""Number of nearest items whose labels are compared."""
 
-GOOD, POOR = 0.4, 0.1
-"""How far from chance (0) to all (1) the labels of the nearest must agree."""
+GOOD_AGREEMENT, FAIR_AGREEMENT = 0.4, 0.1
+"""Agreement of the labels between chance (0) and complete (1), above which it is good or fair."""
 
-_QUERIES = 200
-_SHOWN_BUCKETS = 6
-_SHOWN_MEMBERS = 4
+_N_QUERIES = 200
+_N_SHOWN_BUCKETS = 6
+_N_SHOWN_MEMBERS = 4
 
 
 class Finding(NamedTuple):
-    """One sentence about a model, and how grave it is: "good", "fair" or "bad"."""
+    """One sentence about a model, and its level: "good", "fair" or "bad"."""
 
     level: str
     sentence: str
 
 
 class Bucket(NamedTuple):
-    """A code, how many items have it, and the first of them."""
+    """The number of items with one code, and the first of them."""
 
     size: int
     ids: list[int]
 
 
 class SizeClass(NamedTuple):
-    """Buckets of ``low`` to ``high`` items: how many there are, and of how many items in all."""
+    """The number of buckets with ``low`` to ``high`` items, and the number of items in them."""
 
     low: int
     high: int
@@ -62,61 +62,66 @@ class SizeClass(NamedTuple):
     n_items: int
 
 
-class Precision(NamedTuple):
-    """Share of the nearest items that have the query's label, and what chance would give."""
+class LabelPrecision(NamedTuple):
+    """Fraction of the nearest items with the label of the query, and the fraction by chance."""
 
     value: float
     chance: float
     n_queries: int
 
 
-class Statistics(NamedTuple):
-    """What the codes of a model are like."""
+class BitStatistics(NamedTuple):
+    """Statistics of the codes of a model."""
 
     n_items: int
     n_bits: int
     n_distinct: int
     entropy: float
-    """Of the buckets, in bits: how many even and independent bits would tell as much."""
+    """Entropy of the buckets, in bits: the number of balanced, independent bits of equal worth."""
     balance: list[float]
-    """Share of ones of each bit."""
+    """Fraction of ones per bit."""
     correlation: list[list[float]]
     sizes: list[SizeClass]
     largest: list[Bucket]
-    precision: Precision | None
+    precision: LabelPrecision | None
     findings: list[Finding]
 
 
-def describe(coded: Coded, items: Items) -> Statistics:
-    """Look at all buckets of a model, and at the bits of a sample of them."""
-    sizes = coded.sizes
+def compute_statistics(model: IndexedModel, items: Items) -> BitStatistics:
+    """Compute statistics of all buckets, and of the bits of a sample of them."""
+    sizes = model.sizes
     share = sizes / sizes.sum()
-    balance, correlation = _bits(coded)
-    precision = _precision(coded, items)
+    balance, correlation = _bits(model)
+    precision = _measure_precision(model, items)
     findings = _findings(balance, correlation, float(share.max()), precision)
-    return Statistics(
+    return BitStatistics(
         n_items=int(sizes.sum()),
-        n_bits=coded.n_bits,
+        n_bits=model.n_bits,
         n_distinct=len(sizes),
         entropy=abs(float(-(share * np.log2(share)).sum())),
         balance=np.round(balance, 4).tolist(),
         correlation=np.round(correlation, 3).tolist(),
         sizes=_size_classes(sizes),
-        largest=_largest(coded),
+        largest=_largest(model),
         precision=precision,
         findings=findings,
     )
 
 
 def correlations(bits: UInt8Array, weights: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """Return the share of ones of each bit, and the bits' correlations, 0 for constant ones.
+    """Return the fraction of ones per bit, and the correlations of the bits, 0 for constant ones.
 
     Parameters
     ----------
     bits
-        0 and 1, one code a row.
+        0 and 1, one row per code.
     weights
-        How often each code stands, relative to the others.
+        Relative frequency of each code.
+
+    Returns
+    -------
+    tuple
+        Fractions, shape (n_bits,), and correlations, shape (n_bits, n_bits).
     """
     share = weights / weights.sum()
     balance = share @ bits
@@ -128,14 +133,14 @@ def correlations(bits: UInt8Array, weights: Float64Array) -> tuple[Float64Array,
     return balance, np.clip(matrix, -1, 1)
 
 
-def _bits(coded: Coded) -> tuple[Float64Array, Float64Array]:
-    n = coded.n_distinct
-    chosen = np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64)
-    return correlations(coded.bits(chosen), coded.sizes[chosen].astype(np.float64))
+def _bits(model: IndexedModel) -> tuple[Float64Array, Float64Array]:
+    n = model.n_distinct
+    chosen = np.linspace(0, n - 1, min(n, MAX_SAMPLED_BUCKETS)).astype(np.int64)
+    return correlations(model.bits(chosen), model.sizes[chosen].astype(np.float64))
 
 
 def _size_classes(sizes: Ids) -> list[SizeClass]:
-    """Sort buckets by size: 1, 2 to 3, 4 to 7 and so on."""
+    """Group buckets by size: 1, 2 to 3, 4 to 7 and so on."""
     doublings = np.log2(sizes).astype(int)
     n_buckets = np.bincount(doublings)
     n_items = np.bincount(doublings, weights=sizes).astype(int)
@@ -145,81 +150,90 @@ def _size_classes(sizes: Ids) -> list[SizeClass]:
     ]
 
 
-def _largest(coded: Coded) -> list[Bucket]:
-    order = np.argsort(-coded.sizes, kind="stable")[:_SHOWN_BUCKETS]
+def _largest(model: IndexedModel) -> list[Bucket]:
+    order = np.argsort(-model.sizes, kind="stable")[:_N_SHOWN_BUCKETS]
     return [
-        Bucket(int(coded.sizes[bucket]), coded.members(int(bucket), _SHOWN_MEMBERS).tolist())
+        Bucket(int(model.sizes[bucket]), model.members(int(bucket), _N_SHOWN_MEMBERS).tolist())
         for bucket in order
     ]
 
 
-def _precision(coded: Coded, items: Items) -> Precision | None:
-    """Measure, for some items, how many of their nearest have the same label."""
-    labels = items.labels_of(coded.ids)
-    labeled = coded.ids[labels != UNLABELED]
+def _measure_precision(model: IndexedModel, items: Items) -> LabelPrecision | None:
+    """Measure how often the nearest items of some items have the same label."""
+    labels = items.labels_of(model.ids)
+    labeled = model.ids[labels != UNLABELED]
     if len(labeled) < 2:
         return None
-    spread = np.linspace(0, len(labeled) - 1, min(len(labeled), _QUERIES)).astype(int)
-    shares = [_share_alike(coded, items, int(item)) for item in np.unique(labeled[spread])]
+    spread = np.linspace(0, len(labeled) - 1, min(len(labeled), _N_QUERIES)).astype(int)
+    shares = [_share_alike(model, items, int(item)) for item in np.unique(labeled[spread])]
     classes = np.bincount(labels[labels != UNLABELED]) / len(labeled)
-    return Precision(float(np.mean(shares)), float((classes**2).sum()), len(shares))
+    return LabelPrecision(float(np.mean(shares)), float((classes**2).sum()), len(shares))
 
 
-def _share_alike(coded: Coded, items: Items, item: int) -> float:
-    found = coded.nearest(coded.codes([item]), NEIGHBORS, but=item).ids[0]
+def _share_alike(model: IndexedModel, items: Items, item: int) -> float:
+    found = model.nearest(model.codes([item]), N_NEIGHBORS, exclude=item).ids[0]
     return float(np.mean(items.labels_of(found) == items.labels_of(np.array([item]))))
 
 
 def _findings(
-    balance: Float64Array, correlation: Float64Array, largest: float, precision: Precision | None
+    balance: Float64Array,
+    correlation: Float64Array,
+    largest: float,
+    precision: LabelPrecision | None,
 ) -> list[Finding]:
-    """Say what is wrong with a model, or that nothing is."""
+    """Describe the problems of a model, or that there are none."""
     found = [
         *_about_balance(balance),
         *_about_correlation(correlation),
         *_about_buckets(largest),
     ]
     if not found:
-        found = [Finding("good", "Bits are even, differ from one another, and share out well.")]
+        found = [
+            Finding("good", "The bits are balanced and independent, and no bucket is overcrowded.")
+        ]
     return found if precision is None else [_about_precision(precision), *found]
 
 
 def _about_balance(balance: Float64Array) -> list[Finding]:
-    constant = np.flatnonzero(np.minimum(balance, 1 - balance) < CONSTANT)
+    constant = np.flatnonzero(np.minimum(balance, 1 - balance) < MIN_BALANCE)
     if len(constant):
         which = f"{len(constant)} of {len(balance)} bits are the same for nearly all items"
-        return [Finding("bad", f"{which}: {_listed(constant)}.")]
+        return [Finding("bad", f"{which}: {_format_bits(constant)}.")]
     off = float(np.abs(balance - 0.5).mean())
-    if off > LOPSIDED:
-        return [Finding("fair", f"Bits are lopsided: {off:.0%} from an even share, on average.")]
+    if off > MAX_IMBALANCE:
+        return [
+            Finding("fair", f"The bits are unbalanced: {off:.0%} away from one half on average.")
+        ]
     return []
 
 
 def _about_correlation(correlation: Float64Array) -> list[Finding]:
-    same = np.abs(np.triu(correlation, 1)) > SAME
+    same = np.abs(np.triu(correlation, 1)) > MAX_CORRELATION
     repeated = np.flatnonzero(same.any(axis=0))
     if not len(repeated):
         return []
     share = len(repeated) / len(correlation)
     which = f"{len(repeated)} of {len(correlation)} bits repeat or negate an earlier one"
-    return [Finding("bad" if share > REDUNDANT else "fair", f"{which}: {_listed(repeated)}.")]
+    return [
+        Finding("bad" if share > MAX_REDUNDANT else "fair", f"{which}: {_format_bits(repeated)}.")
+    ]
 
 
 def _about_buckets(largest: float) -> list[Finding]:
-    if largest <= CROWDED:
+    if largest <= FAIR_BUCKET:
         return []
-    level = "bad" if largest > OVERCROWDED else "fair"
-    return [Finding(level, f"{largest:.0%} of all items have one and the same code.")]
+    level = "bad" if largest > BAD_BUCKET else "fair"
+    return [Finding(level, f"{largest:.0%} of all items have the same code.")]
 
 
-def _about_precision(precision: Precision) -> Finding:
-    # How far between chance and all.
+def _about_precision(precision: LabelPrecision) -> Finding:
+    # 0 is chance, 1 is complete agreement.
     gained = (precision.value - precision.chance) / max(1 - precision.chance, 1e-9)
-    level = "good" if gained > GOOD else "fair" if gained > POOR else "bad"
-    nearest = f"{precision.value:.0%} of the {NEIGHBORS} nearest items have the query's label"
-    return Finding(level, f"{nearest}; by chance {precision.chance:.0%} would.")
+    level = "good" if gained > GOOD_AGREEMENT else "fair" if gained > FAIR_AGREEMENT else "bad"
+    nearest = f"{precision.value:.0%} of the {N_NEIGHBORS} nearest items have the query's label"
+    return Finding(level, f"{nearest}; {precision.chance:.0%} by chance.")
 
 
-def _listed(bits: AnyArray) -> str:
+def _format_bits(bits: AnyArray) -> str:
     some = ", ".join(str(bit) for bit in bits[:8])
     return some + (f" and {len(bits) - 8} more" if len(bits) > 8 else "")

@@ -1,4 +1,4 @@
-// The page: what is looked at stands in the address after #, as in #explore/item:17/0.
+// The page. The part of the address after # says what is shown, as in #explore/item:17/0.
 
 import * as api from "./api.js";
 import { bitsOf, strip } from "./bits.js";
@@ -10,11 +10,11 @@ import { panel as statisticsPanel } from "./statistics.js";
 import { listenForUploads } from "./upload.js";
 
 const VIEWS = ["explore", "compare", "bits"];
-const LEGEND = 30; // classes that are listed by name
+const LEGEND = 30; // maximum number of classes in the legend
 let about;
 let here = { view: "explore", query: null, model: 0 };
 let turn = new AbortController();
-const panels = new Map(); // of models, by view and number
+const panels = new Map(); // panels of models, by view and number
 const maps = new Map();
 
 const addressOf = ({ view, query, model }) => `#${view}/${query ?? ""}/${model}`;
@@ -51,13 +51,13 @@ function tip(panel, i, x, y, spoken) {
   if (i < 0) { box.hidden = true; return; }
   const { map } = panel;
   const item = i < map.n;
-  const picture = item ? (about.has_pictures ? `/api/items/${map.data.ids[i]}/picture` : null)
-    : (about.uploads.draws_vectors ? `/api/models/${panel.model}/base/${i - map.n}/picture` : null);
+  const image = item ? (about.has_images ? `/api/items/${map.data.ids[i]}/image` : null)
+    : (about.uploads.draws_vectors ? `/api/models/${panel.model}/base/${i - map.n}/image` : null);
   const name = item ? `#${map.data.ids[i]}` : `base point ${i - map.n}`;
   const label = map.labels[i];
   const distance = item && map.distances ? `${map.distances[i]} bits from the query` : null;
   const text = h("p", { class: "text" });
-  box.replaceChildren(...[thumbnail(picture, name, "large"), h("p", {}, h("b", {}, name), " ", tag(label, about.labels)),
+  box.replaceChildren(...[thumbnail(image, name, "large"), h("p", {}, h("b", {}, name), " ", tag(label, about.labels)),
     text, distance ? h("small", {}, distance) : null].filter(Boolean));
   if (item && about.has_text) fillText(text, map.data.ids[i]);
   box.hidden = false;
@@ -78,13 +78,13 @@ async function fillText(element, id) {
   }
 }
 
-// One model's map, radius and answers.
+// The map, radius and results of one model.
 class Panel {
   constructor(model, data, withHeader) {
     this.model = model;
     this.about = about.models[model];
     this.map = new PlaneMap(data, {
-      nLabels: about.labels.length, pictures: about.has_pictures, name: this.about.name,
+      nLabels: about.labels.length, images: about.has_images, name: this.about.name,
       onPick: (i) => go({ query: this.map.keyOf(i, model) }),
       onHover: (i, x, y, spoken) => tip(this, i, x, y, spoken),
     });
@@ -130,20 +130,20 @@ class Panel {
   }
 
   async ask(query, signal) {
-    const spread = api.spread(query, this.model, signal);
-    spread.catch(() => {}); // told below, or no longer wanted
+    const pending = api.radiusCounts(query, this.model, signal);
+    pending.catch(() => {}); // reported below, or no longer needed
     const answer = await api.search(query, this.model, signal);
     this.answer = answer;
     this.map.setAnswer({ ...answer.query, id: answer.query.item?.id }, answer.hits);
     this.bits = bitsOf(answer.query.code, answer.n_bits);
     this.point(null);
-    const counts = await spread;
+    const counts = await pending;
     this.map.setDistances(counts.sample);
     this.radius.set(counts);
     return answer;
   }
 
-  // Show the query's code, with what differs in the code that is pointed at.
+  // Show the code of the query, and mark the bits that differ in the code pointed at.
   point(bits) {
     this.code.replaceChildren(strip(this.bits, bits, "big"));
   }
@@ -153,7 +153,7 @@ class Panel {
       distance: byHamming, onPick: (query) => go({ query }), onPoint: (bits) => this.point(bits), ...options });
   }
 
-  // Rows beyond the radius step back.
+  // Fade the rows beyond the radius.
   dim() {
     for (const row of this.found.querySelectorAll(".hit")) {
       const hit = this.answer?.hits.find(({ id }) => id === row.dataset.id);
@@ -173,7 +173,7 @@ async function panelOf(view, model) {
 
 function queryCard(query, code) {
   const facts = [h("h2", {}, query.title.charAt(0).toUpperCase() + query.title.slice(1)), tag(query.label, about.labels)];
-  return h("div", { class: "card query" }, thumbnail(query.picture, query.title, "portrait"),
+  return h("div", { class: "card query" }, thumbnail(query.image, query.title, "portrait"),
     h("div", { class: "facts" }, h("div", { class: "name" }, facts), query.item?.text ? h("p", { class: "text" }, query.item.text) : null, code));
 }
 
@@ -182,7 +182,7 @@ async function showExplore(signal) {
   const panel = await panelOf("explore", model);
   const view = at("view-explore");
   const exact = about.has_vectors ? api.exact(query, model, signal) : null;
-  exact?.catch(() => {}); // told in its own column
+  exact?.catch(() => {}); // reported in its own column
   if (!view.contains(panel.mapCard)) view.replaceChildren(panel.mapCard, h("div", { class: "answers" }, waiting()));
   const answer = await panel.ask(query, signal);
   const other = h("div", { class: "column exact", "aria-live": "polite" }, heading("By exact ℓ2", ""), waiting());
@@ -206,8 +206,8 @@ async function showExplore(signal) {
 
 async function fillExact(exact, answer, column, draw, signal) {
   const empty = (...text) => column.replaceChildren(heading("By exact ℓ2", ""), h("p", { class: "empty" }, ...text));
-  if (!exact) return empty("Start with ", h("code", {}, "--vectors"), " to see the exact neighbors beside these.");
-  if (!answer.query.has_vector) return empty("There is no vector of this query.");
+  if (!exact) return empty("Start with ", h("code", {}, "--vectors"), " to compare with the exact neighbors.");
+  if (!answer.query.has_vector) return empty("This query has no vector.");
   try {
     const neighbors = await exact;
     if (!signal.aborted) draw(neighbors);
@@ -219,7 +219,7 @@ async function fillExact(exact, answer, column, draw, signal) {
 
 function tied(panel, answer) {
   const last = answer.hits.at(-1);
-  const counts = panel.radius.spread?.within;
+  const counts = panel.radius.counts?.within;
   const alike = last && counts ? counts[last.hamming] : 0;
   return alike > answer.hits.length ? `the first of ${count(alike)} within ${last.hamming} bits` : "";
 }
@@ -236,7 +236,7 @@ async function showCompare(signal) {
   const common = answers[0].hits.filter((hit) => places[1].has(hit.id)).length;
   const [a, b] = shown.map((panel) => panel.about.name);
   const { query } = answers[0];
-  view.querySelector(".verdict").replaceChildren(thumbnail(query.picture, query.title, "portrait") ?? "", h("span", {},
+  view.querySelector(".verdict").replaceChildren(thumbnail(query.image, query.title, "portrait") ?? "", h("span", {},
     h("b", {}, query.title), " ", tag(query.label, about.labels) ?? "", h("br"), `${common} of ${answers[0].hits.length} nearest items in common: ${a} and ${b}`));
   shown.forEach((panel, i) => {
     const hits = panel.list(answers[i].hits, { others: places[1 - i], otherName: `with ${[b, a][i]}` });
@@ -320,7 +320,7 @@ function listen() {
 }
 
 async function begin() {
-  // The cookie has the token now; it need not stay in the address and the history.
+  // The cookie contains the token now; remove it from the address and the history.
   if (location.search) history.replaceState(null, "", location.pathname + location.hash);
   try {
     about = await api.about();
@@ -329,9 +329,9 @@ async function begin() {
     return;
   }
   introduce();
-  at("upload-hint").textContent = about.uploads.pictures_as
-    ? `A picture (its ${about.uploads.pictures_as} are the vector) or a vector of ${about.models[0].n_features} numbers as .npy or text, up to ${about.uploads.most_bytes >> 20} MiB.`
-    : `A vector of ${about.models[0].n_features} numbers as .npy or text, up to ${about.uploads.most_bytes >> 20} MiB.`;
+  at("upload-hint").textContent = about.uploads.image_features
+    ? `An image (its ${about.uploads.image_features} are the vector) or a vector of ${about.models[0].n_features} numbers as .npy or text, up to ${about.uploads.max_bytes >> 20} MiB.`
+    : `A vector of ${about.models[0].n_features} numbers as .npy or text, up to ${about.uploads.max_bytes >> 20} MiB.`;
   listen();
   show();
 }

@@ -1,4 +1,4 @@
-// A code drawn as bits, those that differ from another code marked.
+// A code drawn as bits, with the bits that differ from another code marked.
 
 import { svg } from "./dom.js";
 

@@ -1,4 +1,4 @@
-// The API's own description, /openapi.json, laid out to be read.
+// The API reference, rendered from /openapi.json.
 
 import { at, h } from "./dom.js";
 
@@ -18,7 +18,7 @@ function parameters(route) {
   if (!route.parameters?.length) return null;
   return h("table", {}, h("tbody", {}, route.parameters.map(({ name, required, schema, description }) => h("tr", {},
     h("td", {}, h("code", {}, name)), h("td", {}, typeOf(schema)),
-    h("td", {}, required ? "needed" : `default ${JSON.stringify(schema.default)}`), h("td", {}, description ?? "")))));
+    h("td", {}, required ? "required" : `default ${JSON.stringify(schema.default)}`), h("td", {}, description ?? "")))));
 }
 
 function shape(schema, schemas, depth = 0) {

@@ -1,4 +1,4 @@
-// Elements from names, attributes and children. Text is always text: nothing is parsed as HTML.
+// Create elements from names, attributes and children. Text is never parsed as HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
 

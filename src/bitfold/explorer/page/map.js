@@ -1,17 +1,17 @@
-// The map: points on a canvas that can be zoomed, dragged, pinched and walked with the keyboard.
+// The map: points on a canvas that can be zoomed, dragged, pinched and used with the keyboard.
 
 import { colorOf } from "./colors.js";
 import { h } from "./dom.js";
 
-const PICTURES_BELOW = 140; // points in view, from which on they are drawn as pictures
-const RINGS = 800; // base points in view, from which on they are drawn fainter
-const REACH = 14; // pixels within which a point is meant
+const MAX_IMAGES = 140; // with fewer points in view they are drawn as images
+const RINGS = 800; // with more base points in view they are drawn fainter
+const REACH = 14; // maximum distance in pixels between the pointer and the selected point
 
 export class PlaneMap {
-  constructor(data, { nLabels, pictures, name, onPick, onHover }) {
+  constructor(data, { nLabels, images, name, onPick, onHover }) {
     this.data = data;
     this.nLabels = nLabels;
-    this.pictures = pictures;
+    this.images = images;
     this.onPick = onPick;
     this.onHover = onHover;
     this.query = null;
@@ -38,7 +38,7 @@ export class PlaneMap {
     this.seen.observe(this.canvas);
   }
 
-  // The frame in which everything is seen.
+  // The frame that shows everything.
   fit() {
     const low = [Math.min(...this.x), Math.min(...this.y)];
     const high = [Math.max(...this.x), Math.max(...this.y)];
@@ -108,7 +108,7 @@ export class PlaneMap {
     return best;
   }
 
-  // The nearest item in a direction, farther aside counting more than farther on.
+  // The nearest item in a direction; sideways distance counts more.
   step(dx, dy) {
     const from = this.focused >= 0 ? this.focused : this.startOfWalk();
     const [x0, y0] = this.toScreen(from);
@@ -256,8 +256,8 @@ export class PlaneMap {
     context.setTransform(this.density, 0, 0, this.density, 0, 0);
     context.clearRect(0, 0, this.width, this.height);
     const inView = this.inView();
-    const drawn = this.pictures && inView.length <= PICTURES_BELOW;
-    this.canvas.dataset.pictures = drawn;
+    const drawn = this.images && inView.length <= MAX_IMAGES;
+    this.canvas.dataset.images = drawn;
     const size = Math.min(2.2 * Math.sqrt(this.scale / this.home), 6) * Math.min(1, Math.max(0.6, this.width / 560));
     for (const i of inView) {
       if (drawn) this.paintPicture(context, i);
@@ -314,7 +314,7 @@ export class PlaneMap {
     let image = this.images.get(i);
     if (!image) {
       image = new Image();
-      image.src = `/api/items/${this.data.ids[i]}/picture`;
+      image.src = `/api/items/${this.data.ids[i]}/image`;
       image.addEventListener("load", () => this.draw());
       this.images.set(i, image);
       if (this.images.size > 600) this.images.delete(this.images.keys().next().value);
@@ -324,7 +324,7 @@ export class PlaneMap {
 
   paintBase(context, size, ink) {
     const seen = this.inView(this.n, this.x.length);
-    // Thousands of rings would hide the items; zoomed in there are fewer, and they stand out again.
+    // Thousands of rings would hide the items; after zooming in there are fewer.
     const strength = 0.45 * Math.min(1, Math.max(0.1, RINGS / seen.length));
     for (const i of seen) {
       context.globalAlpha = this.shows(i) ? strength : Math.min(0.08, strength);

@@ -1,13 +1,13 @@
-// What was found: rows with picture or text, label, code and distance; and the radius slider.
+// The results: rows with image or text, label, code and distance; and the radius slider.
 
 import { bitsOf, strip } from "./bits.js";
 import { colorOf } from "./colors.js";
 import { count, h, percent, svg } from "./dom.js";
 
-export function thumbnail(picture, alt, kind = "thumb") {
-  if (!picture) return null;
-  const image = h("img", { class: kind, src: picture, alt, loading: "lazy", decoding: "async" });
-  // Small pictures are enlarged as they are, large ones smoothly.
+export function thumbnail(path, alt, kind = "thumb") {
+  if (!path) return null;
+  const image = h("img", { class: kind, src: path, alt, loading: "lazy", decoding: "async" });
+  // Small images are enlarged pixel by pixel, large ones smoothly.
   image.addEventListener("load", () => image.classList.toggle("pixels", image.naturalWidth < 64));
   image.addEventListener("error", () => image.replaceWith(h("span", { class: `${kind} none` }, "?")));
   return image;
@@ -20,11 +20,11 @@ export function tag(label, labels) {
   return h("span", { class: "tag" }, dot, labels[label]);
 }
 
-// Rank of each id in the other list, to tell which agree.
+// Rank of each id in the other list, to mark those in both.
 export const ranks = (hits) => new Map((hits ?? []).map((hit, i) => [hit.id, i + 1]));
 
 export function list(hits, { labels, query, nBits, others, otherName, distance, onPick, onPoint }) {
-  if (!hits.length) return h("p", { class: "empty" }, "Nothing else is there to be found.");
+  if (!hits.length) return h("p", { class: "empty" }, "There are no other items.");
   const reference = bitsOf(query.code, nBits);
   return h("ol", { class: "hits" }, hits.map((hit) => {
     const rank = others?.get(hit.id);
@@ -34,7 +34,7 @@ export function list(hits, { labels, query, nBits, others, otherName, distance, 
       onpointerenter: () => onPoint?.(bits), onpointerleave: () => onPoint?.(null),
       onfocus: () => onPoint?.(bits), onblur: () => onPoint?.(null),
     },
-    thumbnail(hit.picture, `item ${hit.id}`),
+    thumbnail(hit.image, `item ${hit.id}`),
     h("span", { class: "what" },
       h("span", { class: "name" }, h("b", {}, `#${hit.id}`), tag(hit.label, labels),
         rank ? h("span", { class: "agrees", title: `number ${rank} ${otherName}` }, `✓ ${rank}`) : null),
@@ -60,7 +60,7 @@ export class Radius {
   constructor(nBits, nItems, radius, onChange) {
     this.nBits = nBits;
     this.nItems = nItems;
-    this.spread = null;
+    this.counts = null;
     this.input = h("input", { type: "range", min: 0, max: nBits, value: radius, step: 1,
       class: "slider", "aria-label": "Hamming radius" });
     this.output = h("output", { class: "within" }, "…");
@@ -75,16 +75,16 @@ export class Radius {
     return Number(this.input.value);
   }
 
-  set(spread) {
-    this.spread = spread;
+  set(counts) {
+    this.counts = counts;
     this.say();
     this.paint();
   }
 
   say() {
-    if (!this.spread) return;
-    const hits = this.spread.within[this.radius];
-    const alike = this.spread.alike?.[this.radius];
+    if (!this.counts) return;
+    const hits = this.counts.within[this.radius];
+    const alike = this.counts.alike?.[this.radius];
     const parts = [`${count(hits)} ${hits === 1 ? "item" : "items"}`, percent(hits / Math.max(this.nItems, 1))];
     const same = alike !== undefined && hits ? `, ${percent(alike / hits)} of them with its label` : "";
     this.output.replaceChildren(h("b", {}, `${this.radius}`), " bits: ", h("b", { class: "n" }, parts[0]), ` (${parts[1]})${same}`);
@@ -93,7 +93,7 @@ export class Radius {
   }
 
   paint() {
-    const { within } = this.spread;
+    const { within } = this.counts;
     const each = within.map((n, i) => n - (within[i - 1] ?? 0));
     const most = Math.log1p(Math.max(...each, 1));
     const width = 100 / each.length;

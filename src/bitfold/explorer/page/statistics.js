@@ -1,4 +1,4 @@
-// Bit statistics: what a model's bits are worth, at a glance.
+// Bit statistics of a model.
 
 import { count, h, percent, svg } from "./dom.js";
 import { tag, thumbnail } from "./results.js";
@@ -11,9 +11,9 @@ export function panel(about, known, labels, onPick) {
     h("ul", { class: "findings" }, known.findings.map((finding) =>
       h("li", { class: finding.level }, h("i", { "aria-label": finding.level }, MARKS[finding.level]), finding.sentence))),
     figures(known),
-    h("section", {}, h("h3", {}, "Balance"), h("p", { class: "hint" }, "Share of ones of each bit; even is best."), balance(known.balance)),
-    h("div", { class: "charts" }, h("section", {}, h("h3", {}, "Correlation"), h("p", { class: "hint" }, "Of every two bits; the paler, the more each tells by itself."), correlation(known.correlation)),
-    h("section", {}, h("h3", {}, "Bucket sizes"), h("p", { class: "hint" }, "Items by how many share their code."), sizes(known))),
+    h("section", {}, h("h3", {}, "Balance"), h("p", { class: "hint" }, "Fraction of ones per bit; one half is best."), balance(known.balance)),
+    h("div", { class: "charts" }, h("section", {}, h("h3", {}, "Correlation"), h("p", { class: "hint" }, "Correlation of each pair of bits; paler is better."), correlation(known.correlation)),
+    h("section", {}, h("h3", {}, "Bucket sizes"), h("p", { class: "hint" }, "Number of items by the size of their bucket."), sizes(known))),
     largest(known, labels, onPick));
 }
 
@@ -86,5 +86,5 @@ function largest(known, labels, onPick) {
       h("div", { class: "samples" }, bucket.items.map((item) => h("button", {
         type: "button", class: "sample", title: item.text ?? `item ${item.id}`, "aria-label": `item ${item.id}`,
         onclick: () => onPick(`item:${item.id}`),
-      }, thumbnail(item.picture, `item ${item.id}`) ?? tag(item.label, labels) ?? `#${item.id}`)))))));
+      }, thumbnail(item.image, `item ${item.id}`) ?? tag(item.label, labels) ?? `#${item.id}`)))))));
 }

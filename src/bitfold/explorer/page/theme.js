@@ -1,4 +1,4 @@
-// Before anything is painted, so that a dark page does not flash white.
+// Runs before the first paint, so that a dark page does not flash white.
 "use strict";
 (() => {
   const kept = localStorage.getItem("bitfold-theme");

@@ -27,7 +27,7 @@ export function listenForUploads(onTaken, complain) {
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
   at("file").addEventListener("change", (event) => { if (event.target.files[0]) send(event.target.files[0]); });
   at("send-numbers").addEventListener("click", () => send(at("numbers").value));
-  // Anywhere on the page a dropped file is meant for here, and must not replace the page.
+  // A file dropped anywhere on the page is an upload and must not replace the page.
   addEventListener("dragover", (event) => { event.preventDefault(); at("drop").classList.add("over"); });
   addEventListener("dragleave", () => at("drop").classList.remove("over"));
   addEventListener("drop", (event) => {

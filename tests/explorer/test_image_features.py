@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from bitfold.explorer.image_features import Reading, find_reading
-from bitfold.explorer.images import Stack
+from bitfold.explorer.image_features import ImageFeatures, find_image_features
+from bitfold.explorer.images import ImageArray
 from bitfold.features import gist
 from bitfold.hashers import LSH
 
@@ -29,14 +29,14 @@ def gray(pixels: Pixels) -> Pixels:
     return np.stack([np.asarray(Image.fromarray(each).convert("L")) for each in pixels])
 
 
-def found(pixels: Pixels, vectors: NDArray[Any]) -> Reading | None:
+def found(pixels: Pixels, vectors: NDArray[Any]) -> ImageFeatures | None:
     hasher = LSH(64, random_state=0).fit(vectors)
     bits = hasher.transform(vectors)
 
     def agreement(item: int, vector: NDArray[Any]) -> float:
         return float(np.mean(hasher.transform(vector[None])[0] == bits[item]))
 
-    return find_reading(Stack(pixels), np.arange(N), agreement, vectors.shape[1])
+    return find_image_features(ImageArray(pixels), np.arange(N), agreement, vectors.shape[1])
 
 
 WAYS: dict[str, tuple[Pixels, Callable[[Pixels], NDArray[Any]]]] = {
@@ -53,9 +53,9 @@ def test_the_way_that_gives_the_codes_is_found(name: str) -> None:
     vectors = describe(pixels)
     reading = found(pixels, vectors)
     assert reading is not None and reading.name == name
-    np.testing.assert_allclose(reading.vector(Image.fromarray(pixels[3])), vectors[3], atol=1e-5)
+    np.testing.assert_allclose(reading.compute(Image.fromarray(pixels[3])), vectors[3], atol=1e-5)
     # Whatever the size of another picture, it becomes a vector too.
-    assert len(reading.vector(Image.new("RGBA", (50, 70)))) == vectors.shape[1]
+    assert len(reading.compute(Image.new("RGBA", (50, 70)))) == vectors.shape[1]
     if reading.scale:
         np.testing.assert_array_equal(reading.draw(vectors[3].astype(float)), pixels[3])
 
