@@ -1,0 +1,72 @@
+"""HDF5: contiguous, chunked and damaged data sets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from bitfold.errors import FormatError
+from bitfold.io import Stream, open_vectors, read_vectors
+
+X = np.random.default_rng(0).integers(0, 200, (300, 5)).astype(np.float32)
+
+
+def test_contiguous_data_set_is_mapped(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["group/x"] = X
+        file["number"] = 3
+    assert isinstance(open_vectors(tmp_path / "x.h5"), np.memmap)
+    assert np.array_equal(read_vectors(tmp_path / "x.h5"), X)
+
+
+def test_chunked_data_set_is_streamed(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file.create_dataset("x", data=X, chunks=(40, 5), compression="gzip")
+    stream = open_vectors(tmp_path / "x.h5")
+    assert isinstance(stream, Stream)
+    assert (stream.shape, stream.dtype) == (X.shape, X.dtype)
+    assert np.array_equal(stream[33:99], X[33:99])
+    assert np.array_equal(read_vectors(tmp_path / "x.h5"), X)
+
+
+def test_user_block_and_byte_order(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "x.h5", "w", userblock_size=512) as file:
+        file["x"] = X
+    assert np.array_equal(read_vectors(tmp_path / "x.h5"), X)
+    with h5py.File(tmp_path / "y.h5", "w") as file:
+        file.create_dataset("x", data=X, dtype=">f8")
+    assert np.array_equal(read_vectors(tmp_path / "y.h5"), X)
+
+
+def test_damaged_chunk_is_reported_when_it_is_read(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        data = file.create_dataset("x", data=X, chunks=(40, 5), compression="gzip")
+        chunk = data.id.get_chunk_info(5)
+    with (tmp_path / "x.h5").open("r+b") as raw:
+        raw.seek(chunk.byte_offset)
+        raw.write(b"\x00" * chunk.size)
+    stream = open_vectors(tmp_path / "x.h5")
+    assert stream.shape == X.shape
+    with pytest.raises(FormatError, match=r"x\.h5 .* an HDF5 file"):
+        stream[:]
+
+
+@pytest.mark.parametrize("content", [b"", b"hello"])
+def test_other_content_is_rejected(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "x.h5").write_bytes(content)
+    with pytest.raises(FormatError, match=r"x\.h5"):
+        read_vectors(tmp_path / "x.h5")
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [(X[0], "contains no matrices"), (np.array([[b"a", b"b"]]), "real numbers, got dtype")],
+)
+def test_file_without_matrix_is_rejected(value: object, message: str, tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["x"] = value
+    with pytest.raises(FormatError, match=message):
+        read_vectors(tmp_path / "x.h5")
