@@ -1,6 +1,7 @@
 """Pages run in a folder with the files that they speak of, beside a Postgres if they need one."""
 
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,3 +35,15 @@ def _as_the_page_says(
         make_databases(text, variables)
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
+
+
+class _Namespace:
+    """A stand-in for a module."""
+
+
+@pytest.fixture(autouse=True)
+def _main_module(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let classes that a page defines be found in ``__main__``, as in a script, to be pickled."""
+    main = _Namespace()
+    main.__dict__ = request.node.dtest.globs
+    monkeypatch.setitem(sys.modules, "__main__", main)

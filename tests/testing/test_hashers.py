@@ -6,9 +6,11 @@ import inspect
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
@@ -39,7 +41,8 @@ from bitfold.hashers import (
     SpH,
     SupervisedIMH,
 )
-from bitfold.testing import HASHER_CHECKS
+from bitfold.hashers.base import ProgressCallback, Rows, check_integer, make_generator
+from bitfold.testing import HASHER_CHECKS, check_hasher
 
 HASHERS: list[Hasher] = [
     IMH(12, base=KMeansBase(40, max_iter=3), embedding=TSNE(max_iter=60), random_state=0),
@@ -139,8 +142,78 @@ def test_pandas_is_optional() -> None:
     code = """
 import sys
 sys.modules["pandas"] = None
-from bitfold.testing import HASHER_CHECKS
+from bitfold.testing import HASHER_CHECKS, check_hasher
 assert "check_codes_differ" in [check.__name__ for check in HASHER_CHECKS]
 assert "check_column_names" not in [check.__name__ for check in HASHER_CHECKS]
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+class PairHash(Hasher):
+    """A hasher as a third party writes it: a bit says which of two random features is larger."""
+
+    _fitted_arrays: ClassVar[dict[str, tuple[str, ...]]] = {
+        **Hasher._fitted_arrays,
+        "features_": ("two", "n_bits_"),
+    }
+
+    features_: NDArray[np.float32]
+
+    def __init__(self, n_bits: int = 64, *, random_state: int | None = None) -> None:
+        self.n_bits = n_bits
+        self.random_state = random_state
+
+    def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
+        n_bits = check_integer(self.n_bits, "n_bits", rows.owner, low=1)
+        rng = make_generator(self.random_state)
+        features = rng.integers(rows.n_features, size=(2, n_bits))
+        return {"n_bits_": n_bits, "features_": features.astype(np.float32)}
+
+    def _embed_block(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
+        first, second = self.features_.astype(np.intp)
+        difference: NDArray[np.float32] = values[:, first] - values[:, second]
+        return difference
+
+
+class BatchDependent(PairHash):
+    """A mistake: bits depend on the other rows of the batch."""
+
+    def _embed_block(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
+        reals = super()._embed_block(values)
+        medians: NDArray[np.float32] = np.median(reals, axis=0).astype(np.float32)
+        return reals - medians
+
+
+class Unseeded(PairHash):
+    """A mistake: ``random_state`` is ignored."""
+
+    def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
+        features = np.random.default_rng().integers(rows.n_features, size=(2, self.n_bits))
+        return {"n_bits_": self.n_bits, "features_": features.astype(np.float32)}
+
+
+class Unvalidated(PairHash):
+    """A mistake: the parameters are not checked."""
+
+    def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
+        rng = make_generator(self.random_state)
+        features = rng.integers(rows.n_features, size=(2, self.n_bits))
+        return {"n_bits_": self.n_bits, "features_": features.astype(np.float32)}
+
+
+def test_third_party_hasher_passes() -> None:
+    check_hasher(PairHash(32, random_state=0))
+
+
+@pytest.mark.parametrize(
+    ("hasher", "check"),
+    [
+        (BatchDependent(32, random_state=0), "check_codes_depend_on_row_alone"),
+        (Unseeded(32, random_state=0), "check_clone"),
+        (Unvalidated(32, random_state=0), "check_invalid_n_bits"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_broken_hasher_fails(hasher: Hasher, check: str) -> None:
+    with pytest.raises(AssertionError, match=f"{check} failed"):
+        check_hasher(hasher)
