@@ -1,11 +1,13 @@
-"""Codes to a file as they come: complete or resumable, never half."""
+"""Codes files are complete or resumable, never half written."""
 
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
-import os
+import struct
+import subprocess
+import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -13,19 +15,24 @@ from typing import Any, NoReturn
 import h5py
 import numpy as np
 import pytest
-from numpy.typing import NDArray
+import safetensors.numpy
 
-from bitfold.io import open_vectors
-from bitfold.errors import InputChangedError
+from bitfold import Codes
+from bitfold._types import AnyArray
+from bitfold.errors import (
+    FormatError,
+    InputChangedError,
+    LockedError,
+    NewerFormatError,
+    ParameterError,
+)
 from bitfold.hashers import LSH, Hasher
-from bitfold.io import codes_file
-from bitfold.io.codes_file import encode_to_file
+from bitfold.io import codes_file, encode_to_file, open_codes, open_vectors, save_codes
+from bitfold.io.array_file import write_arrays
+from bitfold.io.atomic import acquire_lock
 
 X = np.random.default_rng(0).standard_normal((30_000, 5)).astype(np.float32)
-
-
-class Enough(OSError):
-    """Stands for a disk that is full."""
+NAMES = ["x.codes", "x.npy"]
 
 
 @pytest.fixture(scope="module")
@@ -34,161 +41,245 @@ def hasher() -> Hasher:
     return fitted
 
 
+@pytest.fixture(params=NAMES)
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return tmp_path / str(request.param)
+
+
 @pytest.fixture(autouse=True)
-def always_saved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(codes_file, "_SAVE_SECONDS", 0.0)
+def sync_always(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(codes_file, "_SYNC_SECONDS", 0.0)
 
 
-def names(folder: Path) -> list[str]:
+def list_names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def stopped_at(rows: int, error: type[BaseException] = KeyboardInterrupt) -> Any:
-    def stop(stage: str, done: int, total: int) -> None:
+def partial_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.partial")
+
+
+def note_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.progress")
+
+
+def interrupt_at(rows: int, error: type[BaseException] = KeyboardInterrupt) -> Any:
+    def interrupt(stage: str, done: int, total: int) -> None:
         if done >= rows:
             raise error
 
-    return stop
+    return interrupt
 
 
-def begin(hasher: Hasher, path: Path, source: Any = X, rows: int = 10_000) -> int:
-    """Stop in the middle; return how many rows are safe."""
+def start(hasher: Hasher, path: Path, source: Any = X, rows: int = 10_000) -> int:
+    """Interrupt encoding in the middle; return the number of rows that are safe."""
     with pytest.raises(KeyboardInterrupt):
-        encode_to_file(hasher, source, path, progress=stopped_at(rows))
-    assert names(path.parent) == ["c.npy.partial", "c.npy.progress"]
-    done: int = json.loads(path.with_name("c.npy.progress").read_bytes())["rows"]
+        encode_to_file(hasher, source, path, progress=interrupt_at(rows))
+    assert list_names(path.parent) == [f"{path.name}.partial", f"{path.name}.progress"]
+    done: int = json.loads(note_of(path).read_bytes())["n_rows"]
     assert 0 < done < len(X)
     return done
 
 
-def test_the_file_is_the_codes(hasher: Hasher, tmp_path: Path) -> None:
-    path = tmp_path / "c.npy"
+def assert_complete(path: Path, hasher: Hasher, vectors: AnyArray = X) -> None:
+    assert open_codes(path, hasher.n_bits_) == hasher.encode(vectors)
+
+
+# What is in a file
+
+
+def test_file_contains_the_codes(hasher: Hasher, path: Path) -> None:
     for source in (X, iter([X[:7], X[7:]]), lambda: [X]):
         assert encode_to_file(hasher, source, path) == len(X)
-        assert names(tmp_path) == ["c.npy"]
-        stored = np.load(path, mmap_mode="r")
-        assert (stored.dtype, stored.shape) == (np.uint8, (30_000, 2))
-        assert np.array_equal(stored, hasher.encode(X).packed)
+        assert list_names(path.parent) == [path.name]
+        assert_complete(path, hasher)
         path.unlink()
 
 
-@pytest.mark.parametrize("streamed", [False, True])
-def test_it_goes_on_where_it_was(hasher: Hasher, tmp_path: Path, streamed: bool) -> None:
-    path = tmp_path / "c.npy"
+def test_codes_file_describes_itself(hasher: Hasher, tmp_path: Path) -> None:
+    path = tmp_path / "x.codes"
+    encode_to_file(hasher, X, path)
+    codes = open_codes(path)
+    assert (codes.n_bits, len(codes), codes.model_digest) == (12, 30_000, hasher.model_digest)
+    assert not codes.packed.flags.writeable
+    assert not codes.packed.flags.owndata
 
+
+def test_safetensors_reads_a_codes_file(hasher: Hasher, tmp_path: Path) -> None:
+    path = tmp_path / "x.codes"
+    encode_to_file(hasher, X, path)
+    arrays = safetensors.numpy.load_file(path)
+    assert list(arrays) == ["packed"]
+    np.testing.assert_array_equal(arrays["packed"], hasher.encode(X).packed)
+
+
+def test_npy_is_an_export(hasher: Hasher, tmp_path: Path) -> None:
+    path = tmp_path / "x.npy"
+    encode_to_file(hasher, X, path)
+    packed = np.load(path, mmap_mode="r")
+    assert (packed.dtype, packed.shape) == (np.uint8, (30_000, 2))
+    codes = open_codes(path)
+    assert (codes.n_bits, codes.model_digest) == (16, None)
+    assert open_codes(path, 12) == hasher.encode(X)
+
+
+@pytest.mark.parametrize("n_bits", [1, 8, 12, 64, 1000])
+@pytest.mark.parametrize("n", [0, 1, 100])
+@pytest.mark.parametrize("digest", [None, "3f2a"])
+def test_save_and_open(path: Path, n: int, n_bits: int, digest: str | None) -> None:
+    bits = np.random.default_rng(0).integers(0, 2, (n, n_bits))
+    codes = Codes(Codes.from_bits(bits).packed, n_bits, digest)
+    save_codes(codes, path)
+    back = open_codes(path, n_bits)
+    assert back == codes
+    assert back.model_digest == (None if path.suffix == ".npy" else digest)
+    assert list_names(path.parent) == [path.name]
+
+
+def test_save_accepts_strided_codes(path: Path, hasher: Hasher) -> None:
+    codes = hasher.encode(X[:100])[::-3]
+    save_codes(codes, path)
+    assert open_codes(path, 12) == codes
+
+
+# Resuming
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_continue_after_an_interruption(hasher: Hasher, path: Path, streamed: bool) -> None:
     def source() -> Any:
         return iter(np.split(X, 100)) if streamed else X
 
-    done = begin(hasher, path, source())
-    first: list[int] = []
-    encode_to_file(hasher, source(), path, progress=lambda _, rows, total: first.append(rows))
-    assert first[0] > done
-    assert np.array_equal(np.load(path), hasher.encode(X).packed)
-    assert names(tmp_path) == ["c.npy"]
+    done = start(hasher, path, source())
+    seen: list[int] = []
+    encode_to_file(hasher, source(), path, progress=lambda _, rows, total: seen.append(rows))
+    assert seen[0] > done
+    assert_complete(path, hasher)
+    assert list_names(path.parent) == [path.name]
 
 
-def test_what_was_not_noted_is_written_again(hasher: Hasher, tmp_path: Path) -> None:
-    """After a power cut there may be more in the file than is known to be right, or less."""
-    path, partial = tmp_path / "c.npy", tmp_path / "c.npy.partial"
-    begin(hasher, path)
-    with partial.open("ab") as file:
-        file.write(b"torn")
+@pytest.mark.parametrize("size", [-1, 1000, 1500])
+def test_unsynced_rows_are_written_again(hasher: Hasher, path: Path, size: int) -> None:
+    """After a power failure the file can be longer or shorter than the note says."""
+    start(hasher, path)
+    with partial_of(path).open("r+b") as file:
+        if size < 0:
+            file.seek(0, 2)
+            file.write(b"torn")
+        else:
+            file.truncate(size)
     encode_to_file(hasher, X, path)
-    assert np.array_equal(np.load(path), hasher.encode(X).packed)
-    begin_again = path.rename(tmp_path / "old")
-    begin_again.unlink()
-    begin(hasher, path)
-    with partial.open("r+b") as file:
-        file.truncate(1000)
-    encode_to_file(hasher, X, path)
-    assert np.array_equal(np.load(path), hasher.encode(X).packed)
+    assert_complete(path, hasher)
 
 
 @pytest.mark.parametrize(
-    "note", [b"", b"{}", b"[1]", b"\xff", b'{"format": "bitfold codes 1", "width": 2, "rows": -1}']
-)
-def test_a_damaged_note_means_from_the_beginning(
-    hasher: Hasher, tmp_path: Path, note: bytes
-) -> None:
-    begin(hasher, tmp_path / "c.npy")
-    (tmp_path / "c.npy.progress").write_bytes(note)
-    encode_to_file(hasher, X, tmp_path / "c.npy")
-    assert np.array_equal(np.load(tmp_path / "c.npy"), hasher.encode(X).packed)
+    "note",
+    [
+        b"", b"{}", b"[1]", b"\xff", b'{"format": "bitfold progress"',
+        b'{"format": "bitfold progress", "format_version": 1, "n_rows": -1}',
+        b'{"format": "bitfold progress", "format_version": 1, "n_rows": "5"}',
+        b'{"format": "bitfold progress", "format_version": 1, "n_rows": 5, "crc32": "a"}',
+    ],
+)  # fmt: skip
+def test_damaged_note_restarts(hasher: Hasher, path: Path, note: bytes) -> None:
+    start(hasher, path)
+    note_of(path).write_bytes(note)
+    encode_to_file(hasher, X, path)
+    assert_complete(path, hasher)
 
 
-def changed(row: int) -> NDArray[Any]:
+def test_note_of_a_newer_version(hasher: Hasher, path: Path) -> None:
+    start(hasher, path)
+    note = json.loads(note_of(path).read_bytes())
+    note_of(path).write_text(json.dumps(note | {"format_version": 7}))
+    with pytest.raises(NewerFormatError, match="version 7"):
+        encode_to_file(hasher, X, path)
+    encode_to_file(hasher, X, path, restart=True)
+    assert_complete(path, hasher)
+
+
+def test_damaged_partial_file_is_detected_when_opened(hasher: Hasher, tmp_path: Path) -> None:
+    path = tmp_path / "x.codes"
+    start(hasher, path)
+    with partial_of(path).open("r+b") as file:
+        file.seek(1500)
+        file.write(b"damage")
+    encode_to_file(hasher, X, path)
+    with pytest.raises(FormatError, match="fails its checksum"):
+        open_codes(path)
+
+
+def with_changed_row(row: int) -> AnyArray:
     other = X.copy()
     other[row] += 1
     return other
 
 
-@pytest.mark.parametrize("other", [X[:-1], X.astype(np.float64), changed(0), changed(len(X) - 1)])
-def test_other_vectors_are_refused(hasher: Hasher, tmp_path: Path, other: NDArray[Any]) -> None:
-    path = tmp_path / "c.npy"
-    done = begin(hasher, path)
-    sentence = r"c\.npy\.partial must be finished with the vectors it was begun with, got another"
-    with pytest.raises(InputChangedError, match=sentence):
+@pytest.mark.parametrize(
+    "other", [X[:-1], X.astype(np.float64), with_changed_row(0), with_changed_row(len(X) - 1)]
+)
+def test_other_vectors_raise(hasher: Hasher, path: Path, other: AnyArray) -> None:
+    done = start(hasher, path)
+    with pytest.raises(InputChangedError, match=r"\.partial .*vectors"):
         encode_to_file(hasher, other, path)
-    with pytest.raises(InputChangedError, match=sentence):
-        encode_to_file(hasher, X, path, stamp="of another day")
-    # Nothing is lost by asking.
-    assert json.loads((tmp_path / "c.npy.progress").read_bytes())["rows"] == done
+    with pytest.raises(InputChangedError, match=r"\.partial .*vectors"):
+        encode_to_file(hasher, X, path, stamp="another day")
+    # The work so far is kept.
+    assert json.loads(note_of(path).read_bytes())["n_rows"] == done
     encode_to_file(hasher, other, path, restart=True)
-    assert np.array_equal(np.load(path), hasher.encode(other).packed)
+    assert_complete(path, hasher, other)
 
 
-def test_another_model_is_refused(hasher: Hasher, tmp_path: Path) -> None:
-    path, other = tmp_path / "c.npy", LSH(12, random_state=1).fit(X)
-    begin(hasher, path)
-    with pytest.raises(
-        InputChangedError, match="must be finished with the model it was begun with"
-    ):
+def test_another_model_raises(hasher: Hasher, path: Path) -> None:
+    other = LSH(12, random_state=1).fit(X)
+    start(hasher, path)
+    with pytest.raises(InputChangedError, match="model"):
         encode_to_file(other, X, path)
     encode_to_file(hasher, X, path)
 
 
-def test_chunked_sources_are_told_apart_too(hasher: Hasher, tmp_path: Path) -> None:
+def test_chunked_sources_are_distinguished(hasher: Hasher, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
-    for name, matrix in (("a", X), ("b", changed(len(X) - 1))):
+    for name, matrix in (("a", X), ("b", with_changed_row(len(X) - 1))):
         with h5py.File(tmp_path / f"{name}.h5", "w") as file:
             file.create_dataset("x", data=matrix, chunks=(1000, 5))
-    begin(hasher, out / "c.npy", open_vectors(tmp_path / "a.h5"))
+    start(hasher, out / "x.codes", open_vectors(tmp_path / "a.h5"))
     with pytest.raises(InputChangedError):
-        encode_to_file(hasher, open_vectors(tmp_path / "b.h5"), out / "c.npy")
-    encode_to_file(hasher, open_vectors(tmp_path / "a.h5"), out / "c.npy")
-    assert np.array_equal(np.load(out / "c.npy"), hasher.encode(X).packed)
+        encode_to_file(hasher, open_vectors(tmp_path / "b.h5"), out / "x.codes")
+    encode_to_file(hasher, open_vectors(tmp_path / "a.h5"), out / "x.codes")
+    assert_complete(out / "x.codes", hasher)
 
 
-def test_the_old_file_stays_until_the_new_one_is_there(hasher: Hasher, tmp_path: Path) -> None:
-    path = tmp_path / "c.npy"
+# Errors and kills
+
+
+def test_old_file_stays_until_the_new_one_is_complete(hasher: Hasher, path: Path) -> None:
     path.write_bytes(b"old")
     path.chmod(0o600)
     with pytest.raises(KeyboardInterrupt):
-        encode_to_file(hasher, X, path, progress=stopped_at(10_000))
+        encode_to_file(hasher, X, path, progress=interrupt_at(10_000))
     assert path.read_bytes() == b"old"
     encode_to_file(hasher, X, path)
-    assert np.load(path).shape == (30_000, 2)
+    assert_complete(path, hasher)
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_wrong_vectors_leave_nothing(hasher: Hasher, tmp_path: Path) -> None:
+def test_invalid_vectors_leave_no_files(hasher: Hasher, path: Path) -> None:
     bad = X.copy()
     bad[20_000, 1] = np.nan
     with pytest.raises(ValueError, match="NaN in row 20000"):
-        encode_to_file(hasher, bad, tmp_path / "c.npy")
-    with pytest.raises(ValueError, match="X has 4 features"):
-        encode_to_file(hasher, X[:, :4], tmp_path / "c.npy")
-    assert names(tmp_path) == []
+        encode_to_file(hasher, bad, path)
+    with pytest.raises(ValueError, match="4 features"):
+        encode_to_file(hasher, X[:, :4], path)
+    assert list_names(path.parent) == []
 
 
-def test_a_full_disk_costs_only_what_was_not_saved(
-    hasher: Hasher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_full_disk(hasher: Hasher, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written = 0
-    append = codes_file._Partial.append
+    append = codes_file._PartialFile.append
 
-    def full(self: Any, codes: Any) -> None:
+    def fill_up(self: Any, codes: Codes) -> None:
         nonlocal written
         if written > 10_000:
             raise OSError(errno.ENOSPC, "No space left on device")
@@ -196,56 +287,173 @@ def test_a_full_disk_costs_only_what_was_not_saved(
         written += len(codes)
 
     with monkeypatch.context() as patch:
-        patch.setattr(codes_file._Partial, "append", full)
+        patch.setattr(codes_file._PartialFile, "append", fill_up)
         with pytest.raises(OSError, match="No space left"):
-            encode_to_file(hasher, X, tmp_path / "c.npy")
+            encode_to_file(hasher, X, path)
     seen: list[int] = []
-    encode_to_file(hasher, X, tmp_path / "c.npy", progress=lambda _, done, __: seen.append(done))
+    encode_to_file(hasher, X, path, progress=lambda _, done, __: seen.append(done))
     assert seen[0] > written
-    assert np.array_equal(np.load(tmp_path / "c.npy"), hasher.encode(X).packed)
+    assert_complete(path, hasher)
 
 
-def test_two_do_not_write_one_file(hasher: Hasher, tmp_path: Path) -> None:
-    begin(hasher, tmp_path / "c.npy")
-    other = os.open(tmp_path / "c.npy.partial", os.O_RDWR)
-    fcntl.flock(other, fcntl.LOCK_EX)
-    with pytest.raises(BlockingIOError, match=r"c\.npy is being written by another process\.$"):
-        encode_to_file(hasher, X, tmp_path / "c.npy")
-    os.close(other)
-    encode_to_file(hasher, X, tmp_path / "c.npy")
+KILLED = """
+import os, signal, sys
+import numpy as np
+from bitfold import load
+from bitfold.io import codes_file, encode_to_file
+
+codes_file._SYNC_SECONDS = 0.0
+
+def kill(stage, done, total):
+    if done >= 10_000:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+encode_to_file(load(sys.argv[1]), np.load(sys.argv[2]), sys.argv[3], progress=kill)
+"""
 
 
-def test_a_file_that_was_finished_meanwhile_is_not_touched(
-    hasher: Hasher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The lock may be won only after the other process has given the file its name."""
-    path, finished = tmp_path / "c.npy.partial", tmp_path / "c.npy"
-    lock = codes_file._lock
-    calls = 0
-
-    def late(file: Any) -> None:
-        nonlocal calls
-        calls += 1
-        if calls == 1:
-            path.write_bytes(b"finished by the other")
-            path.rename(finished)
-        lock(file)
-
-    monkeypatch.setattr(codes_file, "_lock", late)
-    file = codes_file._open_locked(path, finished)
-    file.close()
-    assert calls == 2
-    assert finished.read_bytes() == b"finished by the other"
-    assert path.read_bytes() == b""
+def test_killed_process_leaves_no_lock(hasher: Hasher, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    path, model, vectors = out / "x.codes", tmp_path / "model", tmp_path / "x.npy"
+    hasher.save(model)
+    np.save(vectors, X)
+    run = subprocess.run([sys.executable, "-c", KILLED, model, vectors, path], check=False)
+    assert run.returncode == -9
+    assert list_names(out) == ["x.codes.lock", "x.codes.partial", "x.codes.progress"]
+    seen: list[int] = []
+    encode_to_file(hasher, X, path, progress=lambda _, done, __: seen.append(done))
+    assert seen[0] > 5000
+    assert_complete(path, hasher)
+    assert list_names(out) == ["x.codes"]
 
 
-@pytest.mark.parametrize("place", ["missing/c.npy", "."])
-def test_a_place_that_cannot_be_written_is_refused_first(
+def test_two_writers(hasher: Hasher, path: Path) -> None:
+    start(hasher, path)
+    other = acquire_lock(path.with_name(f"{path.name}.lock"), "taken")
+    with pytest.raises(LockedError, match=rf"{path.name} is being written"):
+        encode_to_file(hasher, X, path)
+    other.release()
+    encode_to_file(hasher, X, path)
+    assert_complete(path, hasher)
+
+
+@pytest.mark.parametrize("place", ["missing/x.codes", "."])
+def test_target_is_checked_before_vectors_are_read(
     hasher: Hasher, tmp_path: Path, place: str
 ) -> None:
-    def unread() -> Iterator[NoReturn]:
+    def fail() -> Iterator[NoReturn]:
         raise AssertionError("the vectors were read")
         yield
 
     with pytest.raises(OSError, match="cannot be written"):
-        encode_to_file(hasher, unread, tmp_path / place)
+        encode_to_file(hasher, fail, tmp_path / place)
+
+
+# Files that cannot be opened
+
+
+def test_missing_file(path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        open_codes(path)
+
+
+def test_directory(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="directory"):
+        open_codes(tmp_path)
+
+
+def test_another_length(path: Path) -> None:
+    save_codes(Codes.from_bits(np.ones((3, 12))), path)
+    with pytest.raises(ParameterError, match=r"24|17"):
+        open_codes(path, 24 if path.suffix == ".npy" else 17)
+
+
+def test_every_flipped_bit_is_detected(tmp_path: Path) -> None:
+    path = tmp_path / "x.codes"
+    save_codes(Codes.from_bits(np.random.default_rng(0).integers(0, 2, (50, 12))), path)
+    good = path.read_bytes()
+    for position in range(len(good)):
+        damaged = bytearray(good)
+        damaged[position] ^= 1 << position % 8
+        path.write_bytes(damaged)
+        with pytest.raises(FormatError, match=str(path)):
+            open_codes(path)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_truncation_is_detected(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    save_codes(Codes.from_bits(np.ones((50, 12))), path)
+    good = path.read_bytes()
+    for size in range(len(good)):
+        path.write_bytes(good[:size])
+        with pytest.raises(FormatError, match=str(path)):
+            open_codes(path)
+
+
+HOSTILE_META: list[dict[str, Any]] = [
+    {}, {"n_bits": 0}, {"n_bits": -12}, {"n_bits": 7}, {"n_bits": 17}, {"n_bits": "12"},
+    {"n_bits": 12.0}, {"n_bits": True}, {"n_bits": None}, {"n_bits": 1 << 70},
+    {"n_bits": 12, "model_digest": 5}, {"n_bits": 12, "model_digest": []},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("meta", HOSTILE_META)
+def test_hostile_meta(tmp_path: Path, meta: dict[str, Any]) -> None:
+    path = tmp_path / "x.codes"
+    write_arrays(path, "codes", meta, {"packed": np.zeros((3, 2), np.uint8)})
+    with pytest.raises(FormatError):
+        open_codes(path)
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {},
+        {"packed": np.zeros(6, np.uint8)},
+        {"packed": np.zeros((3, 2), np.uint32)},
+        {"packed": np.zeros((3, 3), np.uint8)},
+        {"packed": np.zeros((), np.uint8)},
+        {"packed": np.full((3, 2), 255, np.uint8)},
+        {"packed": np.zeros((3, 2), np.uint8), "more": np.zeros(1, np.uint8)},
+        {"words": np.zeros((3, 2), np.uint8)},
+    ],
+)
+def test_hostile_arrays(tmp_path: Path, arrays: dict[str, AnyArray]) -> None:
+    path = tmp_path / "x.codes"
+    write_arrays(path, "codes", {"n_bits": 12, "model_digest": None}, arrays)
+    with pytest.raises(FormatError):
+        open_codes(path)
+
+
+def test_newer_codes_file(tmp_path: Path) -> None:
+    path = tmp_path / "x.codes"
+    save_codes(Codes.from_bits(np.ones((50, 12))), path)
+    content = path.read_bytes().replace(b'\\"format_version\\":1', b'\\"format_version\\":9')
+    length, before = struct.unpack("<Q", content[:8])[0], len('{"__metadata__":{"crc32":"')
+    checksum = b"%08x" % zlib.crc32(content[8 + before + 8 : 8 + length])
+    path.write_bytes(content[: 8 + before] + checksum + content[8 + before + 8 :])
+    with pytest.raises(NewerFormatError, match=r"version 9; .* version 1\. Upgrade"):
+        open_codes(path)
+
+
+@pytest.mark.parametrize(
+    "array", [np.zeros(3, np.uint8), np.zeros((3, 2)), np.zeros((2, 2, 2), np.uint8)]
+)
+def test_npy_of_something_else(tmp_path: Path, array: AnyArray) -> None:
+    np.save(tmp_path / "x.npy", array)
+    with pytest.raises(FormatError, match="packed codes"):
+        open_codes(tmp_path / "x.npy")
+
+
+def test_npy_of_objects(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.array([[{}]]), allow_pickle=True)
+    with pytest.raises(FormatError):
+        open_codes(tmp_path / "x.npy")
+
+
+def test_a_model_is_not_a_codes_file(hasher: Hasher, tmp_path: Path) -> None:
+    hasher.save(tmp_path / "model")
+    with pytest.raises(FormatError, match="not a bitfold"):
+        open_codes(tmp_path / "model")

@@ -252,7 +252,13 @@ def _open_npy(path: Path, n_bits: int | None) -> Codes:
             f"{path} does not contain packed codes: it has dtype {packed.dtype} and shape "
             f"{packed.shape} instead of uint8 and (n, bytes)."
         )
-    return Codes(packed, 8 * packed.shape[1] if n_bits is None else n_bits)
+    n_bytes = packed.shape[1]
+    if n_bits is not None and count_bytes(n_bits) != n_bytes:
+        needed = (
+            f"from {8 * n_bytes - 7} to {8 * n_bytes} for the {n_bytes} bytes per code in {path}"
+        )
+        raise ParameterError("n_bits", "open_codes", needed, n_bits)
+    return Codes(packed, n_bits or 8 * n_bytes)
 
 
 def _layout(n_rows: int, n_bits: int) -> dict[str, ArrayLayout]:
@@ -368,8 +374,8 @@ class _PartialFile:
         for name, digest in inputs.items():
             if not isinstance(before, dict) or before.get(name) != digest:
                 raise InputChangedError(
-                    f"{self._path} was started with another input ({name}). Continue with the "
-                    "same one, or restart from the beginning."
+                    f"{self._path} cannot be continued: the {name} changed since it was started. "
+                    f"Use the same {name}, or restart from the beginning."
                 )
 
     def _save(self) -> None:
@@ -416,7 +422,7 @@ def _digest_source(source: Any, owner: str, stamp: str) -> str:
 def _sample_rows(matrix: Any, owner: str) -> AnyArray:
     """Return evenly spaced rows, or the first rows of a source that can only be read forward."""
     n, streamed = sources.count_rows(matrix), isinstance(matrix, Stream)
-    if n is None or (streamed and not matrix.seekable):
+    if n is None or (streamed and not matrix.is_seekable):
         first: AnyArray = matrix[:_N_SAMPLED_ROWS]
         return first
     count = _N_SAMPLED_STREAM_ROWS if streamed else _N_SAMPLED_ROWS

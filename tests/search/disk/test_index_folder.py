@@ -240,7 +240,7 @@ def test_200_kills_lose_no_commit(tmp_path: Path) -> None:
             path
         ).files
     assert unfinished > 10
-    assert IndexFolder.open(path).next_id > 50
+    assert IndexFolder.open(path).next_id > 20
 
 
 def reopen(path: Path) -> bool:
