@@ -312,11 +312,11 @@ REJECTED = {
     "no model": (["long.index"], "Missing option '--model'."),
     "two models": (
         [*MODEL, "--model", "short.bitfold"],
-        "one or two, each with a model, got 1 and 2.",
+        "1 indexes and 2 models",
     ),
     "no index": (["none.index", "--model", "long.bitfold"], "'none.index' does not exist."),
     "no images": ([*MODEL, "--images", "none"], "'none' does not exist."),
-    "wrong model": (["long.index", "--model", "short.bitfold"], "must be of 32 bits, as"),
+    "wrong model": (["long.index", "--model", "short.bitfold"], "32 bits"),
     "port": ([*MODEL, "--port", "{port}"], "Address already in use"),
 }
 

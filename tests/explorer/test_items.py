@@ -52,7 +52,7 @@ def test_an_item_has_one_label() -> None:
 
 def test_text_must_be_text(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_bytes(b"\xff\xfe")
-    with pytest.raises(ValueError, match="must be a text file in UTF-8"):
+    with pytest.raises(ValueError, match="a text file in UTF-8"):
         read_lines(tmp_path / "text.txt")
 
 

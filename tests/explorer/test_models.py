@@ -10,6 +10,7 @@ import pytest
 
 import bitfold as bf
 from bitfold.embedding import TSNE
+from bitfold.errors import ModelMismatchError
 from bitfold.explorer import plane_map
 from bitfold.explorer.items import ItemLabels, Items
 from bitfold.explorer.models import IndexedModel
@@ -87,30 +88,17 @@ def test_vectors_that_are_not_finite_are_rejected(tmp_path: Path) -> None:
         shown(coded(tmp_path, vectors(30)), Items(X))
 
 
-def test_an_index_that_knows_only_the_bytes_of_its_codes(tmp_path: Path) -> None:
-    """As bitfold index makes it of codes of 12 bits, when their length is not told."""
-    right = shown(coded(tmp_path, vectors(40), n_bits=12))
-    index = bf.HammingIndex(16)
-    index.add(bf.Codes(right.view(0).model.codes(range(40)).packed, 16))
-    index.save(tmp_path / "m.index")
-    there = shown(IndexedModel.open(tmp_path / "m.index", tmp_path / "m.bitfold", "m"))
-    assert there.view(0).statistics == right.view(0).statistics
-    for each in (there, right):
-        upload = each.upload(b"1 2 3 4 5 6").key
-    for key in ("item:3", upload):
-        found, wanted = (each.nearest(each.query(key), each.view(0), 10) for each in (there, right))
-        assert np.array_equal(found.ids, wanted.ids)
-        assert there.code(there.query(key), there.view(0)).n_bits == 12
-        counts = [
-            each.count_within(each.query(key), each.view(0)).within for each in (there, right)
-        ]
-        assert np.array_equal(counts[0], counts[1])
-
-
-def test_a_model_of_other_codes_is_rejected(tmp_path: Path) -> None:
+def test_a_model_with_another_code_length_is_rejected(tmp_path: Path) -> None:
     coded(tmp_path, vectors(3), n_bits=12)
     bf.HammingIndex(24).save(tmp_path / "m.index")
-    with pytest.raises(ValueError, match=r"must be of 24 bits, .*, got 12 bits\.$"):
+    with pytest.raises(ModelMismatchError, match=r"24 bits.* 12 bits"):
+        IndexedModel.open(tmp_path / "m.index", tmp_path / "m.bitfold", "m")
+
+
+def test_another_model_is_rejected(tmp_path: Path) -> None:
+    coded(tmp_path, vectors(30))
+    LSH(8, random_state=1).fit(vectors(30)).save(tmp_path / "m.bitfold")
+    with pytest.raises(ModelMismatchError):
         IndexedModel.open(tmp_path / "m.index", tmp_path / "m.bitfold", "m")
 
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bitfold import _validation
 from bitfold._kernels import hamming
 from bitfold._types import AnyArray, BoolArray, Ids, Int64Array, UInt8Array, Words
-from bitfold.codes import Codes, count_bytes
+from bitfold.codes import Codes, combine_digests
+from bitfold.errors import DataError, ModelMismatchError
 from bitfold.hashers import Hasher, load
 from bitfold.search import Buckets, HammingIndex, Hits
 
@@ -50,12 +50,14 @@ class IndexedModel:
     def open(cls, index_path: Path, model_path: Path, name: str) -> IndexedModel:
         """Open an index and the model that made it."""
         index, hasher = HammingIndex.open(index_path), load(model_path)
-        # An index of codes from a file may know only their bytes: the last bits are then zero.
-        if index.n_bits not in (hasher.n_bits_, count_bytes(hasher.n_bits_) * 8):
-            demand = f"of {index.n_bits} bits, as {index_path} holds"
-            _validation.raise_invalid("codes", str(model_path), demand, f"{hasher.n_bits_} bits")
+        if index.n_bits != hasher.n_bits_:
+            raise ModelMismatchError(
+                f"{index_path} has codes of {index.n_bits} bits, but {model_path} makes codes of "
+                f"{hasher.n_bits_} bits."
+            )
+        combine_digests([index.model_digest, hasher.model_digest])
         if not len(index):
-            raise ValueError(f"{index_path} must hold codes to look at, got an empty index.")
+            raise DataError(f"{index_path} is empty; add codes to it first.")
         return cls(name, hasher, index, index.buckets())
 
     @property
@@ -94,7 +96,7 @@ class IndexedModel:
 
     def codes(self, ids: ArrayLike) -> Codes:
         """Return the codes of items."""
-        return Codes(self.index.codes(ids).packed, self.n_bits)
+        return self.index.codes(ids)
 
     def encode(self, vector: AnyArray) -> Codes:
         """Return the code of a vector."""
@@ -102,18 +104,12 @@ class IndexedModel:
 
     def agreement(self, item: int, vector: AnyArray) -> float:
         """Return the fraction of equal bits between the code of an item and of a vector."""
-        known, came = self.codes([item]).unpack(), self.encode(vector).unpack()
-        return float(np.mean(known == came))
+        return float(np.mean(self.codes([item]).unpack() == self.encode(vector).unpack()))
 
     def nearest(self, code: Codes, k: int, exclude: int | None = None) -> Hits:
         """Return the k nearest items without ``exclude``, the query itself."""
-        n_left = len(self.index) - (exclude is not None and exclude in self)
-        wanted = min(k, n_left)
-        if not wanted:
-            return Hits(np.empty((1, 0), np.int64), np.empty((1, 0), np.int32))
-        padded = Codes(code.packed, self.index.n_bits)
-        found = self.index.search(padded, min(wanted + (exclude is not None), len(self.index)))
-        kept = np.flatnonzero(found.ids[0] != exclude)[:wanted]
+        found = self.index.search(code, k + (exclude is not None))
+        kept = np.flatnonzero(found.ids[0] != exclude)[:k]
         return Hits(found.ids[:, kept], found.distances[:, kept])
 
     @cached_property
