@@ -1,4 +1,4 @@
-"""Files as ann-benchmarks writes them, in miniature."""
+"""HDF5 files of ann-benchmarks, in miniature."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 import bitfold as bf
 from bitfold import datasets, metrics
-from bitfold.errors import FormatError
+from bitfold.errors import FormatError, ParameterError
 
 RNG = np.random.default_rng(0)
 BASE, QUERIES = (RNG.standard_normal((n, 16)).astype(np.float32) for n in (50, 9))
@@ -25,7 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def write(path: Path, distance: str, base: Any, queries: Any, kind: str = "dense") -> Any:
-    """Write a file; return the true neighbors in it."""
+    """Write a file and return the neighbors in it."""
     sides = [np.asarray(side, np.float64) for side in (base, queries)]
     if distance == "angular":
         sides = [side / np.linalg.norm(side, axis=1, keepdims=True) for side in sides]
@@ -38,7 +38,7 @@ def write(path: Path, distance: str, base: Any, queries: Any, kind: str = "dense
     return neighbors
 
 
-def test_euclidean_sets_are_mapped(folder: Path) -> None:
+def test_euclidean_vectors_are_mapped(folder: Path) -> None:
     neighbors = write(folder / "a-16-euclidean.hdf5", "euclidean", BASE, QUERIES)
     data = datasets.ann_benchmarks("a-16-euclidean", 4)
     assert data.name == "a-16-euclidean"
@@ -50,7 +50,7 @@ def test_euclidean_sets_are_mapped(folder: Path) -> None:
     assert data.labels is None
 
 
-def test_angular_sets_are_scaled_so_that_l2_ranks_them(folder: Path) -> None:
+def test_angular_vectors_are_scaled_to_unit_length(folder: Path) -> None:
     lengths = RNG.uniform(0.1, 50, (50, 1))
     neighbors = write(folder / "a-angular.hdf5", "angular", BASE * lengths, QUERIES)
     assert not np.array_equal(metrics.closest_neighbors(BASE * lengths, QUERIES, k=10), neighbors)
@@ -61,7 +61,7 @@ def test_angular_sets_are_scaled_so_that_l2_ranks_them(folder: Path) -> None:
     assert isinstance(data.database, np.memmap)
 
 
-def test_a_vector_without_a_length_stays(folder: Path) -> None:
+def test_zero_vector_stays_zero(folder: Path) -> None:
     base = BASE.copy()
     write(folder / "a-angular.hdf5", "angular", base, QUERIES)
     with h5py.File(folder / "a-angular.hdf5", "a") as file:
@@ -69,7 +69,7 @@ def test_a_vector_without_a_length_stays(folder: Path) -> None:
     assert not datasets.ann_benchmarks("a-angular").database[3].any()
 
 
-def test_hamming_sets_are_bits(folder: Path) -> None:
+def test_hamming_vectors_are_bits(folder: Path) -> None:
     base, queries = BASE > 0, QUERIES > 0
     write(folder / "a-16-hamming.hdf5", "hamming", base, queries)
     data = datasets.ann_benchmarks("a-16-hamming")
@@ -82,35 +82,35 @@ def test_hamming_sets_are_bits(folder: Path) -> None:
     assert np.array_equal(data.closest(0.2), data.neighbors)
 
 
-def test_other_conventions_are_refused(folder: Path) -> None:
+def test_invalid_files_are_rejected(folder: Path) -> None:
     write(folder / "a.hdf5", "jaccard", BASE, QUERIES, "sparse")
-    with pytest.raises(FormatError, match=r"angular, euclidean, hamming .* sparse jaccard ones"):
+    with pytest.raises(FormatError, match=r"sparse .* jaccard distance"):
         datasets.ann_benchmarks("a")
     write(folder / "a.hdf5", "euclidean", BASE, QUERIES, "sparse")
-    with pytest.raises(FormatError, match="got sparse euclidean ones"):
+    with pytest.raises(FormatError, match=r"sparse .* euclidean distance"):
         datasets.ann_benchmarks("a")
     write(folder / "b.hdf5", "hamming", BASE, QUERIES)
-    with pytest.raises(FormatError, match="must hold bits, a byte each, got float32"):
+    with pytest.raises(FormatError, match=r"bits.*float32"):
         datasets.ann_benchmarks("b")
     write(folder / "c.hdf5", "euclidean", BASE, QUERIES)
     with h5py.File(folder / "c.hdf5", "a") as file:
         file["neighbors"][0, 0] = 50
-    with pytest.raises(FormatError, match="or ids beyond them"):
+    with pytest.raises(FormatError, match="ids below 50"):
         datasets.ann_benchmarks("c")
     with h5py.File(folder / "c.hdf5", "a") as file:
         del file["test"]
-    with pytest.raises(FormatError, match="must be an HDF5 file of ann-benchmarks"):
+    with pytest.raises(FormatError, match="an HDF5 file of ann-benchmarks"):
         datasets.ann_benchmarks("c")
     with h5py.File(folder / "c.hdf5", "a") as file:
         file["test"], file["neighbors"][0, 0] = QUERIES[:, :5], 0
-    with pytest.raises(FormatError, match="that do not fit"):
+    with pytest.raises(FormatError, match="do not match"):
         datasets.ann_benchmarks("c")
     (folder / "d.hdf5").write_bytes(b"hello")
-    with pytest.raises(FormatError, match="must be an HDF5 file of ann-benchmarks, got something"):
+    with pytest.raises(FormatError, match="an HDF5 file of ann-benchmarks"):
         datasets.ann_benchmarks("d")
 
 
 @pytest.mark.parametrize("name", ["", "../a", "a/b", "a\n", ".a"])
-def test_a_name_is_a_name(name: str) -> None:
-    with pytest.raises(ValueError, match="name of ann_benchmarks must be a name such as"):
+def test_invalid_name_is_rejected(name: str) -> None:
+    with pytest.raises(ParameterError, match="name of ann_benchmarks"):
         datasets.ann_benchmarks(name)

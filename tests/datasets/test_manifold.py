@@ -1,4 +1,4 @@
-"""Curved sheets: what tells the classes apart is the sheet, and nothing simpler."""
+"""Curved sheets: only neighborhoods separate the classes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 
 from bitfold.datasets import manifold
-from bitfold.datasets.manifold import Smooth
+from bitfold.datasets.manifold import SmoothFunctions
+from bitfold.errors import ParameterError
 
 
 @pytest.mark.parametrize("n_features", [10, 64])
-def test_neighbors_tell_the_classes_apart_and_nothing_linear_does(n_features: int) -> None:
+def test_neighbors_separate_the_classes_and_linear_models_do_not(n_features: int) -> None:
     data = manifold(4000, n_features)
 
     def score(classifier: Any) -> float:
@@ -27,11 +28,11 @@ def test_neighbors_tell_the_classes_apart_and_nothing_linear_does(n_features: in
 
 
 @pytest.mark.parametrize("n_dims", [1, 2, 3])
-def test_a_sheet_has_its_dimensions_and_bends_through_many(n_dims: int) -> None:
+def test_sheet_is_locally_flat_and_globally_curved(n_dims: int) -> None:
     rng = np.random.default_rng(1)
-    sheet = Smooth.drawn(n_dims, 40, rng)
-    place = rng.random(n_dims)
-    nearby = sheet(place + 1e-4 * rng.standard_normal((200, n_dims)))
+    sheet = SmoothFunctions.draw(n_dims, 40, rng)
+    point = rng.random(n_dims)
+    nearby = sheet(point + 1e-4 * rng.standard_normal((200, n_dims)))
     spread = np.linalg.svd(nearby - nearby.mean(axis=0), compute_uv=False)
     assert spread[n_dims] < 0.02 * spread[n_dims - 1]
     whole = sheet(rng.random((3000, n_dims)))
@@ -39,37 +40,37 @@ def test_a_sheet_has_its_dimensions_and_bends_through_many(n_dims: int) -> None:
     assert np.searchsorted(np.cumsum(variances) / variances.sum(), 0.95) >= 2 * n_dims
 
 
-def test_features_are_gaussian_processes_of_variance_one() -> None:
+def test_features_have_the_gaussian_kernel() -> None:
     rng = np.random.default_rng(2)
-    places = np.array([[0.5, 0.5], [0.5, 0.8]])
-    values = np.concatenate([Smooth.drawn(2, 50, rng)(places) for _ in range(100)], axis=1)
+    points = np.array([[0.5, 0.5], [0.5, 0.8]])
+    values = np.concatenate([SmoothFunctions.draw(2, 50, rng)(points) for _ in range(100)], axis=1)
     # The Gaussian kernel at one length scale: exp(-1/2).
     assert np.allclose(np.cov(values), [[1, np.exp(-0.5)], [np.exp(-0.5), 1]], atol=0.06)
 
 
 def test_noise_and_seeds() -> None:
-    still, noisy = manifold(900, noise=0, seed=4), manifold(900, noise=0.3, seed=4)
-    assert np.array_equal(still.labels, noisy.labels)
-    assert np.std(noisy.database - still.database) == pytest.approx(0.3, rel=0.03)
+    clean, noisy = manifold(900, noise=0, seed=4), manifold(900, noise=0.3, seed=4)
+    assert np.array_equal(clean.labels, noisy.labels)
+    assert np.std(noisy.database - clean.database) == pytest.approx(0.3, rel=0.03)
     assert np.array_equal(noisy.queries, manifold(900, noise=0.3, seed=4).queries)
-    assert not np.allclose(still.queries, manifold(900, noise=0, seed=5).queries)
-    assert still.database.dtype == np.float32
-    assert np.bincount(np.concatenate([still.labels, still.query_labels])).tolist() == [90] * 10
+    assert not np.allclose(clean.queries, manifold(900, noise=0, seed=5).queries)
+    assert clean.database.dtype == np.float32
+    assert np.bincount(np.concatenate([clean.labels, clean.query_labels])).tolist() == [90] * 10
 
 
 @pytest.mark.parametrize(
-    ("wrong", "sentence"),
+    ("wrong", "message"),
     [
         ({"n": 1}, "n of manifold must be at least 2"),
         ({"n_features": 0}, "n_features of manifold must be at least 1"),
         ({"n_dims": 0}, "n_dims of manifold must be at least 1"),
         ({"n_classes": 10_001}, "n_classes of manifold must be at most n=10000, got 10001"),
-        ({"noise": -1}, "noise of manifold must be a finite number of at least 0, got -1"),
-        ({"noise": np.nan}, "noise of manifold must be a finite number"),
+        ({"noise": -1}, "noise of manifold .* got -1"),
+        ({"noise": np.nan}, "noise of manifold .* got nan"),
         ({"seed": -1}, "seed of manifold must be at least 0"),
         ({"n_queries": 10_000}, "n_queries of manifold must be at most 9999"),
     ],
 )
-def test_what_cannot_be_is_refused(wrong: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(ValueError, match=sentence):
+def test_invalid_parameters_are_rejected(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
         manifold(**wrong)

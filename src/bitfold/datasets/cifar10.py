@@ -12,7 +12,7 @@ from bitfold.datasets.image_dataset import image_dataset
 from bitfold.errors import FormatError
 from bitfold.io.archive import extract_files
 from bitfold.io.cache import make_cache_folder
-from bitfold.io.download import RemoteFile, download_file, find_file
+from bitfold.io.download import RemoteFile, download_file, find_file, find_folder
 
 _SIDE = 32
 _ROW_BYTES = 1 + 3 * _SIDE**2
@@ -92,7 +92,7 @@ def load_cifar10_images(
 
 def _find_or_unpack(download: bool, progress: ProgressCallback | None) -> Path:
     """Return the folder with the unpacked batches."""
-    unpacked = find_file(["cifar10", ""], [_FOLDER])
+    unpacked = find_folder([f"cifar10/{_FOLDER}", _FOLDER], _BATCHES)
     if unpacked:
         return unpacked
     archive = find_file(["cifar10", ""], [_ARCHIVE.name])
@@ -105,8 +105,6 @@ def _find_or_unpack(download: bool, progress: ProgressCallback | None) -> Path:
 
 def _read_batch(path: Path) -> UInt8Array:
     """Read rows of a label and the planes of red, green and blue."""
-    if not path.is_file():
-        raise FormatError(f"{path.parent} is incomplete: it does not contain {path.name}.")
     content = np.fromfile(path, np.uint8)
     if not len(content) or len(content) % _ROW_BYTES:
         raise FormatError(

@@ -8,7 +8,7 @@ from bitfold._types import ProgressCallback
 from bitfold.datasets.dataset import Dataset, slice_queries
 from bitfold.io.archive import extract_files
 from bitfold.io.cache import make_cache_folder
-from bitfold.io.download import RemoteFile, download_file, find_file
+from bitfold.io.download import RemoteFile, download_file, find_file, find_folder
 from bitfold.io.vectors import read_vectors
 
 _URL = "ftp://ftp.irisa.fr/local/texmex/corpus/"
@@ -117,9 +117,9 @@ def _find_or_unpack(
 ) -> Path:
     """Return the folder with the unpacked files."""
     folders = [stem, f"{stem}1m", ""]
-    unpacked = find_file(folders, [names[0]])
+    unpacked = find_folder(folders, names)
     if unpacked:
-        return unpacked.parent
+        return unpacked
     folder = make_cache_folder(stem)
     archive = find_file(folders, [f"{stem}.tar.gz"])
     if archive:

@@ -22,8 +22,7 @@ def cache_root() -> Path:
 
     Returns
     -------
-    pathlib.Path
-        The folder, which may not exist yet.
+    The folder, which may not exist yet.
     """
     return Path(os.environ.get("BITFOLD_CACHE") or Path.home() / ".cache" / "bitfold")
 
@@ -38,8 +37,7 @@ def make_cache_folder(name: str) -> Path:
 
     Returns
     -------
-    pathlib.Path
-        The folder.
+    The folder.
 
     Raises
     ------
@@ -66,8 +64,7 @@ def hash_files(paths: Iterable[Path]) -> str:
 
     Returns
     -------
-    str
-        16 hexadecimal digits.
+    16 hexadecimal digits.
     """
     digest = hashlib.sha256()
     for path in paths:
@@ -86,8 +83,7 @@ def hash_arrays(*arrays: AnyArray) -> str:
 
     Returns
     -------
-    str
-        32 hexadecimal digits.
+    32 hexadecimal digits.
 
     Examples
     --------
@@ -132,8 +128,7 @@ def cache_rows(
 
     Returns
     -------
-    numpy.memmap
-        The array.
+    The array.
 
     Raises
     ------

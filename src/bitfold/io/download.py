@@ -49,16 +49,40 @@ def find_file(folders: Sequence[str], names: Sequence[str]) -> Path | None:
 
     Returns
     -------
-    pathlib.Path or None
-        The first file or folder that exists.
+    The first file or folder that exists.
     """
-    data = os.environ.get("BITFOLD_DATA")
-    for root in [Path(data), cache_root()] if data else [cache_root()]:
+    for root in _data_roots():
         for name in names:
             for folder in folders:
                 if (root / folder / name).exists():
                     return root / folder / name
     return None
+
+
+def find_folder(folders: Sequence[str], names: Sequence[str]) -> Path | None:
+    """Look for a folder with certain files in ``BITFOLD_DATA``, then in the cache.
+
+    Parameters
+    ----------
+    folders
+        Names of subfolders; ``""`` is the folder itself.
+    names
+        Names of the files, all of which must be there.
+
+    Returns
+    -------
+    The first folder that contains all files, or None.
+    """
+    for root in _data_roots():
+        for folder in folders:
+            if all((root / folder / name).is_file() for name in names):
+                return root / folder
+    return None
+
+
+def _data_roots() -> list[Path]:
+    data = os.environ.get("BITFOLD_DATA")
+    return [Path(data), cache_root()] if data else [cache_root()]
 
 
 def find_or_download(
@@ -83,8 +107,7 @@ def find_or_download(
 
     Returns
     -------
-    pathlib.Path
-        The file.
+    The file.
 
     Raises
     ------
@@ -119,8 +142,7 @@ def download_file(
 
     Returns
     -------
-    pathlib.Path
-        The file.
+    The file.
 
     Raises
     ------
@@ -156,8 +178,7 @@ def missing_error(folder: str, name: str, url: str = "", reason: str = "") -> Mi
 
     Returns
     -------
-    MissingDataError
-        The error, to be raised by the caller.
+    The error, to be raised by the caller.
     """
     data = os.environ.get("BITFOLD_DATA") or "not set"
     message = (

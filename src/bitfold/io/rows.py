@@ -41,8 +41,7 @@ def block_length(width: int) -> int:
 
     Returns
     -------
-    int
-        From 64 to 4,096 rows.
+    From 64 to 4,096 rows.
 
     Examples
     --------
@@ -91,8 +90,7 @@ class Rows:
 
         Returns
         -------
-        Rows
-            The rows, with the mean as center.
+        The rows, with the mean as center.
 
         Raises
         ------
@@ -131,8 +129,7 @@ class Rows:
 
         Returns
         -------
-        numpy.ndarray
-            The rows as float32.
+        The rows as float32.
 
         Raises
         ------
@@ -152,8 +149,7 @@ class Rows:
 
         Yields
         ------
-        Block
-            Number of the first row, and the rows as float32.
+        Number of the first row, and the rows as float32.
 
         Raises
         ------
@@ -192,8 +188,7 @@ class Rows:
 
         Yields
         ------
-        tuple
-            Number of the first row of a block, and the result, in the order of the rows.
+        Number of the first row of a block, and the result, in the order of the rows.
 
         Raises
         ------
@@ -218,8 +213,7 @@ class Rows:
 
         Returns
         -------
-        numpy.ndarray
-            The rows as float32, in the order of ``indices``.
+        The rows as float32, in the order of ``indices``.
 
         Raises
         ------
@@ -247,8 +241,7 @@ class Rows:
 
         Returns
         -------
-        numpy.ndarray
-            The rows as float32.
+        The rows as float32.
 
         Raises
         ------

@@ -37,8 +37,7 @@ def open_source(X: Any) -> Any:
 
     Returns
     -------
-    Stream or object
-        A stream; or ``X`` itself if it is an array or can be converted to one.
+    A stream; or ``X`` itself if it is an array or can be converted to one.
 
     Raises
     ------
@@ -83,8 +82,7 @@ def check_source(X: Any, owner: str, *, min_rows: int = 1, single_pass: bool = T
 
     Returns
     -------
-    numpy.ndarray or Stream
-        The vectors, one per row.
+    The vectors, one per row.
 
     Raises
     ------
@@ -125,8 +123,7 @@ def iter_blocks(matrix: Any, step: int, *, stride: int = 1, first: int = 0) -> I
 
     Yields
     ------
-    Block
-        Of an array or a memory map, a view that has not been read yet.
+    Of an array or a memory map, a view that has not been read yet.
 
     Examples
     --------

@@ -94,8 +94,7 @@ class Stream:
 
         Returns
         -------
-        Stream
-            The vectors.
+        The vectors.
         """
         return cls(lambda row: (0, iter(read_blocks())), n_rows=n_rows)
 
@@ -114,8 +113,7 @@ class Stream:
 
         Returns
         -------
-        Stream
-            The vectors.
+        The vectors.
         """
         n_rows, step = int(matrix.shape[0]), _slab_length(matrix)
 

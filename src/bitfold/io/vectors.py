@@ -62,8 +62,7 @@ def open_vectors(source: str | PathLike[str] | BinaryIO, name: str | None = None
 
     Returns
     -------
-    numpy.memmap, numpy.ndarray or Stream
-        The vectors, one per row.
+    The vectors, one per row.
 
     Raises
     ------
@@ -102,8 +101,7 @@ def read_vectors(path: str | PathLike[str], name: str | None = None) -> AnyArray
 
     Returns
     -------
-    numpy.ndarray or numpy.memmap
-        The vectors, one per row.
+    The vectors, one per row.
 
     Raises
     ------
@@ -136,8 +134,7 @@ def read_labels(path: str | PathLike[str], name: str | None = None) -> AnyArray:
 
     Returns
     -------
-    numpy.ndarray
-        Numbers or strings, of shape (rows,) or (rows, classes).
+    Numbers or strings, of shape (rows,) or (rows, classes).
 
     Raises
     ------

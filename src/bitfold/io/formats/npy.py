@@ -35,8 +35,7 @@ def read_npy_header(file: BinaryIO) -> NpyHeader:
 
     Returns
     -------
-    NpyHeader
-        Shape, memory order and dtype, as the file claims.
+    Shape, memory order and dtype, as the file claims.
 
     Raises
     ------

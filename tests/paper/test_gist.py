@@ -1,4 +1,4 @@
-"""How well GIST tells CIFAR-10's pictures apart, and how long all 60,000 take: `-m paper`."""
+"""How well GIST separates the classes of CIFAR-10, and how long 60,000 images take: `make paper`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reproduction.cifar10_jpeg import load_cifar10_jpeg, load_jpeg_images
 
 from bitfold import datasets, metrics
 from bitfold.errors import MissingDataError
@@ -22,25 +23,25 @@ def test_cifar10(
 ) -> None:
     monkeypatch.setenv("BITFOLD_CACHE", str(tmp_path))
     try:
-        datasets.images("cifar10")
+        load_jpeg_images()
     except MissingDataError as error:
         pytest.skip(f"needs real data: {error}")
     start = time.perf_counter()
-    data = datasets.cifar10(features=features)
+    data = load_cifar10_jpeg(features=features)
     seconds = time.perf_counter() - start
-    near = data.labels[metrics.closest_neighbors(data.database, data.queries, k=10)]
-    votes = [np.bincount(row, minlength=10).argmax() for row in near]
+    nearest = data.labels[metrics.closest_neighbors(data.database, data.queries, k=10)]
+    votes = [np.bincount(row, minlength=10).argmax() for row in nearest]
     accuracy = float(np.mean(votes == data.query_labels))
     mean_precision = l2_map(data)
     with capsys.disabled():
         figures = f"10-NN accuracy {accuracy:.3f}, ℓ2 MAP {mean_precision:.4f}"
-        print(f"\n{data.name}: {figures}, {seconds:.0f} s")  # noqa: T201
+        print(f"\n{data.name}: {figures}, {seconds:.0f} s")
     assert 0.56 < accuracy < 0.64
     assert 0.16 < mean_precision < 0.18
 
 
 def l2_map(data: datasets.Dataset) -> float:
-    """MAP of ranking by exact distance."""
+    """Return the MAP of ranking by exact distance."""
     precisions = []
     for queries, labels in zip(
         np.array_split(data.queries, 10), np.array_split(data.query_labels, 10), strict=True
