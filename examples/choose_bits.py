@@ -1,7 +1,7 @@
-"""Choose bits: how long a code must be.
+"""Choose the code length.
 
-It depends on what is asked of it. Finding items of the same kind (the same digit) takes few bits
-when they follow the manifold; finding the very nearest vectors takes many, or a second look.
+It depends on the question. A few bits that follow the manifold are enough to find items of the
+same kind (the same digit); finding the very nearest vectors takes many bits, or re-ranking.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """Quick start: find handwritten digits by codes of eight bytes.
 
-Learns 64-bit codes of the digits that come with scikit-learn, puts them into an index, and asks
-for the pictures most like some that were never seen before.
+Learns 64-bit codes of the digits included in scikit-learn, indexes them, and searches for the
+images most similar to images that were not in the training data.
 """
 
 import sys
@@ -21,7 +21,7 @@ hits = index.search(hasher.encode(data.queries), k=10)
 right = data.labels[hits.ids] == data.query_labels[:, None]
 print(f"{right.mean():.1%} of the ten nearest show the same digit as the query.")
 
-# The picture: a query a row, then what was found; what is wrong is tinted.
+# One row per query, followed by its results; wrong results are tinted.
 figure = Figure(figsize=(6.6, 3.6), layout="constrained")
 rows = range(0, 300, 50)
 for panels, query in zip(figure.subplots(len(rows), 11), rows, strict=True):

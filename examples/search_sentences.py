@@ -1,9 +1,9 @@
-"""Search sentences: ask for a function of Python's standard library in your own words.
+"""Search sentences: find a function of Python's standard library in your own words.
 
-The first lines of some thousand docstrings become 256 numbers each by a sentence model that comes
-with its package (``pip install wordllama``), and these become 128 bits: 16 bytes a sentence
-instead of 1,024. It is a small model that goes by words: the second question, which avoids the
-word, finds nothing about compression. Any other is a change of one line, see ``embed``.
+A sentence model, included in its package (``pip install wordllama``), turns the first lines of
+several thousand docstrings into vectors of 256 numbers. bitfold turns those into codes of 16 bytes
+per sentence instead of 1,024. The model is small and compares words: the second question, which
+avoids the word, does not find compression. Replace ``embed`` to use another model.
 """
 
 import importlib
@@ -42,14 +42,14 @@ QUESTIONS = [
 ]
 
 
-def documented(name: str) -> Iterator[tuple[str, str]]:
+def list_docstrings(name: str) -> Iterator[tuple[str, str]]:
     """Yield the public names of a module with the first lines of their docstrings."""
     module = importlib.import_module(name)
     for public, value in vars(module).items():
         members = [(public, value)]
         if inspect.isclass(value):
             if not value.__module__.lstrip("_").startswith(name):
-                continue  # it is documented where it comes from
+                continue  # documented in the module that defines it
             members += [(f"{public}.{member}", part) for member, part in vars(value).items()]
         for path, part in members:
             line = (inspect.getdoc(part) or "").split("\n")[0] if callable(part) else ""
@@ -58,28 +58,28 @@ def documented(name: str) -> Iterator[tuple[str, str]]:
 
 
 def embed(sentences: Sequence[str]) -> NDArray[Any]:
-    """Turn sentences into vectors of length 1.
+    """Return one unit vector per sentence.
 
     With another model: ``SentenceTransformer("all-MiniLM-L6-v2").encode(sentences)``.
     """
-    import wordllama  # late, for it turns the log messages of later imports on
+    import wordllama  # here, because it enables log messages of later imports
 
-    folder = Path(wordllama.__file__).parent  # the model is there, nothing is downloaded
+    folder = Path(wordllama.__file__).parent  # contains the model; nothing is downloaded
     model = wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
     return np.asarray(model.embed(list(sentences), norm=True))
 
 
-lines = {line: name for module in MODULES for name, line in documented(module)}
+lines = {line: name for module in MODULES for name, line in list_docstrings(module)}
 sentences, names = list(lines), list(lines.values())
-vectors, asked = embed(sentences), embed(QUESTIONS)
+vectors, questions = embed(sentences), embed(QUESTIONS)
 
 hasher = ITQ(128, random_state=0).fit(vectors)
 index = bf.HammingIndex(n_bits=128)
 index.add(hasher.encode(vectors))
-second_look = bf.RerankByVectors(vectors, asked, n_candidates=50, metric="cosine")
-hits = index.search(hasher.encode(asked), k=3, rerank=second_look)
+rerank = bf.RerankByVectors(vectors, questions, n_candidates=50, metric="cosine")
+hits = index.search(hasher.encode(questions), k=3, rerank=rerank)
 
-exact = np.argsort(-asked @ vectors.T, axis=1)[:, :3]
+exact = np.argsort(-questions @ vectors.T, axis=1)[:, :3]
 agree = metrics.recall_at_k(hits.ids, exact, 3).mean()
 print(f"{len(sentences):,} docstrings; {agree:.0%} of the hits are those of an exact search.")
 

@@ -1,7 +1,7 @@
-"""Tune a pipeline: a hasher is a scikit-learn transformer like any other.
+"""Tune a pipeline: a hasher is a scikit-learn transformer.
 
-Digits become bits and bits become a class: a linear classifier on codes of a few bytes, as in the
-paper. Grid search reaches into the hasher's strategies by name.
+A linear classifier on codes of a few bytes, as in the paper. Grid search can set the parameters of
+the hasher's embedding by name.
 """
 
 import sys

@@ -1,9 +1,9 @@
-"""Use labels: what they give depends on whether the kinds that matter are the data's own clusters.
+"""Use labels: how much they help depends on whether the classes are clusters of the data.
 
-Two questions about the same digits. Where a kind is one digit, the data show it by themselves and
-labels help less. Where a kind is two digits that do not look alike (0 and 5, 1 and 6, and so
-on), no method can know without them. Two thirds of the rows have a label, the others have -1; the
-queries are new to all methods.
+Two tasks on the same digits. If a class is one digit, it is a cluster of the data, and labels help
+less. If a class consists of two digits that do not look alike (0 and 5, 1 and 6, and so on), only
+labels can tell. Two thirds of the rows have a label, the others have -1; the queries are not in the
+training data.
 """
 
 import sys
@@ -18,11 +18,11 @@ from bitfold.hashers import CCAITQ, ITQ, Hasher, LDAHash
 data = datasets.digits()
 
 
-def scores(n_kinds: int) -> dict[str, float]:
-    """MAP of each method with one bit less than there are kinds, as many as LDA gives."""
-    kinds, query_kinds = data.labels % n_kinds, data.query_labels % n_kinds
-    y = np.where(np.arange(len(kinds)) % 3 == 0, -1, kinds)
-    n_bits = n_kinds - 1
+def measure_map(n_classes: int) -> dict[str, float]:
+    """Return the MAP of each method with ``n_classes - 1`` bits, the number that LDA provides."""
+    classes, query_classes = data.labels % n_classes, data.query_labels % n_classes
+    y = np.where(np.arange(len(classes)) % 3 == 0, -1, classes)
+    n_bits = n_classes - 1
     hashers: list[Hasher] = [
         ITQ(n_bits, random_state=0),
         bf.IMH(n_bits, random_state=0),
@@ -34,18 +34,20 @@ def scores(n_kinds: int) -> dict[str, float]:
     for hasher in hashers:
         hasher.fit(data.database, y)
         queries, codes = hasher.encode(data.queries), hasher.encode(data.database)
-        quality = metrics.mean_average_precision(queries, codes, query_kinds, kinds)
+        quality = metrics.mean_average_precision(queries, codes, query_classes, classes)
         found[type(hasher).__name__] = quality
     return found
 
 
 figure = Figure(figsize=(7.4, 2.6), layout="constrained")
-titles = {10: "a kind is one digit, 9 bits", 5: "a kind is two digits, 4 bits"}
-for axes, (n_kinds, title) in zip(figure.subplots(1, 2, sharey=True), titles.items(), strict=True):
-    found = scores(n_kinds)
+titles = {10: "one digit per class, 9 bits", 5: "two digits per class, 4 bits"}
+for axes, (n_classes, title) in zip(
+    figure.subplots(1, 2, sharey=True), titles.items(), strict=True
+):
+    found = measure_map(n_classes)
     print(f"{title}: " + ", ".join(f"{name} {value:.1%}" for name, value in found.items()))
     colors = ["#bbbbbb" if name in ("ITQ", "IMH") else "#d62728" for name in found]
     bars = axes.barh(list(found), list(found.values()), color=colors)
     axes.bar_label(bars, fmt="{:.0%}", padding=3)
-    axes.set(title=title, xlim=(0, 1.15), xlabel="MAP; red learns from labels")
+    axes.set(title=title, xlim=(0, 1.15), xlabel="MAP (red: learns from labels)")
 figure.savefig(sys.argv[1] if len(sys.argv) > 1 else "use_labels.png")

@@ -1,8 +1,8 @@
-"""Look twice: a short list by codes, then exact distances for the list alone.
+"""Re-rank: find candidates by Hamming distance, then reorder them by exact distance.
 
-Codes are a sieve. If the very nearest vectors matter, take a few hundred candidates by Hamming
-distance and order those by the originals (Rerank), or, where these are gone, by the query's own
-reals (Asymmetric).
+If the very nearest vectors matter, take a few hundred candidates by Hamming distance and reorder
+them by the original vectors (RerankByVectors) or, if those are no longer available, by the
+real-valued embedding of the query (RerankByEmbedding).
 """
 
 import sys
@@ -23,7 +23,7 @@ queries, reals = hasher.encode(data.queries), hasher.embed(data.queries)
 
 
 def recall(rerank: bf.RerankByVectors | bf.RerankByEmbedding | None) -> float:
-    """Share of the ten nearest vectors among the ten best hits."""
+    """Return the recall of the ten nearest vectors among the first ten hits."""
     hits = index.search(queries, k=10, rerank=rerank)
     return float(metrics.recall_at_k(hits.ids, nearest, 10).mean())
 
@@ -32,15 +32,15 @@ candidates = [10, 20, 50, 100, 200, 400]
 exact = [recall(bf.RerankByVectors(data.database, data.queries, n)) for n in candidates]
 finer = [recall(bf.RerankByEmbedding(reals, n)) for n in candidates]
 alone = recall(None)
-print(f"codes alone find {alone:.1%} of the ten nearest;")
-print(f"with exact distances for {candidates[3]} candidates it is {exact[3]:.1%}.")
+print(f"recall of the ten nearest by codes alone: {alone:.1%}")
+print(f"after re-ranking {candidates[3]} candidates: {exact[3]:.1%}")
 
 figure = Figure(figsize=(5, 3.2), layout="constrained")
 axes = figure.subplots()
-axes.plot(candidates, exact, "o-", color="#d62728", label="Rerank: exact distances")
-axes.plot(candidates, finer, "s-", color="#1f77b4", label="Asymmetric: the query's reals")
+axes.plot(candidates, exact, "o-", color="#d62728", label="RerankByVectors")
+axes.plot(candidates, finer, "s-", color="#1f77b4", label="RerankByEmbedding")
 axes.axhline(alone, color="#222222", ls="--", label="32-bit codes alone")
 axes.set(xscale="log", xlabel="candidates of 1,497", ylabel="recall of the ten nearest")
 axes.set(ylim=(0, 1.03))
 axes.legend(frameon=False)
-figure.savefig(sys.argv[1] if len(sys.argv) > 1 else "look_twice.png")
+figure.savefig(sys.argv[1] if len(sys.argv) > 1 else "rerank_candidates.png")
