@@ -1,4 +1,4 @@
-"""How well GIST separates the classes of CIFAR-10, and how long 60,000 images take: `make paper`."""
+"""How well GIST separates the classes of CIFAR-10, and how long 60,000 images take."""
 
 from __future__ import annotations
 
