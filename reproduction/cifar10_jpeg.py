@@ -15,7 +15,8 @@ from PIL import Image
 
 from bitfold.datasets import Dataset, ImageSplit, draw_queries, image_dataset
 from bitfold.errors import FormatError, ParameterError
-from bitfold.features import GIST_VERSION, color_gist
+from bitfold.features import color_gist
+from bitfold.features.gist import GIST_VERSION
 from bitfold.io.cache import cache_rows, hash_files, make_cache_folder
 from bitfold.io.download import find_file, missing_error
 from bitfold.io.formats.request import translate_errors

@@ -132,7 +132,14 @@ def _check_length(values: Any, name: str, rows: AnyArray) -> None:
 
 
 class QuerySplit(NamedTuple):
-    """Numbers of the rows of the database and of the queries."""
+    """Numbers of the rows of the database and of the queries.
+
+    Examples
+    --------
+    >>> database, queries = QuerySplit(np.array([2, 0]), np.array([1]))
+    >>> queries.tolist()
+    [1]
+    """
 
     database: Int64Array
     queries: Int64Array

@@ -9,7 +9,8 @@ import numpy as np
 from bitfold import _validation
 from bitfold._types import AnyArray, Float32Array, ProgressCallback, UInt8Array
 from bitfold.datasets.dataset import Dataset, split_dataset
-from bitfold.features import GIST_VERSION, color_gist, gist, to_gray
+from bitfold.features import color_gist, gist, to_gray
+from bitfold.features.gist import GIST_VERSION
 from bitfold.io.cache import cache_rows, hash_arrays, make_cache_folder
 
 _IMAGES_PER_BLOCK = 2048

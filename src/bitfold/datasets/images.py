@@ -16,7 +16,14 @@ from bitfold.datasets.mnist import load_mnist_images
 
 
 class ImageSplit(NamedTuple):
-    """Images in the order of a data set's rows: gray (n, side, side) or color (..., 3)."""
+    """Images in the order of a data set's rows: gray (n, side, side) or color (..., 3).
+
+    Examples
+    --------
+    >>> database, queries = images("digits")
+    >>> database.shape
+    (1497, 8, 8)
+    """
 
     database: UInt8Array
     queries: UInt8Array

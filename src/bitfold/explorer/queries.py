@@ -16,13 +16,13 @@ from bitfold._types import AnyArray, Float64Array
 from bitfold.errors import BitfoldError, DataError
 from bitfold.explorer.image_features import ImageFeatures
 from bitfold.explorer.images import InvalidImageError, decode_image, encode_png
+from bitfold.io import read_npy_header
 
 MAX_UPLOAD_BYTES = 16 << 20
 
 _MAX_KEPT_UPLOADS = 256
 
 _NPY_MAGIC = b"\x93NUMPY"
-_MAX_NPY_HEADER_BYTES = 10_000
 
 
 class NotFoundError(BitfoldError, LookupError):
@@ -125,10 +125,8 @@ def _check_vector(values: AnyArray) -> Float64Array:
 def _read_npy(content: bytes) -> AnyArray:
     """Read a .npy file without allocating more than the file contains."""
     file = BytesIO(content)
-    headers = np.lib.format.read_array_header_1_0, np.lib.format.read_array_header_2_0
     try:
-        version = np.lib.format.read_magic(file)
-        shape, _, dtype = headers[version != (1, 0)](file, max_header_size=_MAX_NPY_HEADER_BYTES)
+        shape, _, dtype = read_npy_header(file)
         n_items = int(np.prod([int(side) for side in shape], dtype=object))
         # A view of the content: it rejects objects, and sizes beyond the end of the file.
         return np.frombuffer(content, dtype, n_items, file.tell()).reshape(shape)

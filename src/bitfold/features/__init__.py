@@ -1,5 +1,5 @@
 """Features: vectors computed from images."""
 
-from bitfold.features.gist import GIST_VERSION, color_gist, gist, to_gray
+from bitfold.features.gist import color_gist, gist, to_gray
 
-__all__ = ["GIST_VERSION", "color_gist", "gist", "to_gray"]
+__all__ = ["color_gist", "gist", "to_gray"]

@@ -21,7 +21,14 @@ from bitfold.io.stream import AN_ITERATOR, Stream
 
 
 class Block(NamedTuple):
-    """Consecutive rows, and the number of the first."""
+    """Consecutive rows, and the number of the first.
+
+    Examples
+    --------
+    >>> start, values = Block(64, np.zeros((2, 3)))
+    >>> range(start, start + len(values))
+    range(64, 66)
+    """
 
     start: int
     values: AnyArray
