@@ -17,8 +17,7 @@ from sklearn import manifold
 import bitfold as bf
 from benchmarks._harness import Ratio, best_of, seconds, side_by_side
 from bitfold import datasets
-from bitfold.embedding import descent
-from bitfold.embedding.affinity import perplexity_affinities
+from bitfold.embedding import perplexity_affinities, stochastic
 from bitfold.embedding.tsne import cauchy_repulsion, tsne
 from bitfold.errors import MissingDataError
 
@@ -95,7 +94,7 @@ def tsne_against_sklearn(X: FloatArray) -> list[Ratio]:
     """1,000 iterations on the same 400 points, and the divergence each reaches."""
     base = kmeans(X[:20000], 400)
     P = perplexity_affinities(base, 5.0)
-    schedule = descent.Schedule(max_iter=1000, tolerance=-np.inf)
+    schedule = stochastic.Schedule(max_iter=1000, tolerance=-np.inf)
     ours = best_of(lambda: tsne(P, 64, np.random.default_rng(0), schedule))
     reached = tsne(P, 64, np.random.default_rng(0), schedule).Y
     peer = CauchyTSNE(
@@ -122,8 +121,8 @@ def tsne_step_against_sgemm() -> Ratio:
     rng = np.random.default_rng(0)
     Y = rng.standard_normal((4000, 64)).astype(np.float32)
     P = perplexity_affinities(Y, 5.0)
-    objective = descent.Objective(cauchy_repulsion, student=True)
-    schedule = descent.Schedule(max_iter=20, tolerance=-np.inf)
+    objective = stochastic.Objective(cauchy_repulsion, is_student=True)
+    schedule = stochastic.Schedule(max_iter=20, tolerance=-np.inf)
     products, force = np.empty((4000, 4000), np.float32), np.empty_like(Y)
 
     def bare() -> None:
@@ -137,9 +136,9 @@ def tsne_step_against_sgemm() -> Ratio:
 
 
 def _steps(
-    P: csr_array, objective: descent.Objective, Y: FloatArray, schedule: descent.Schedule
+    P: csr_array, objective: stochastic.Objective, Y: FloatArray, schedule: stochastic.Schedule
 ) -> None:
-    descent.descend(P, objective, Y, schedule)
+    stochastic.descend(P, objective, Y, schedule)
 
 
 def encode_against_sgemm(X: FloatArray) -> Ratio:

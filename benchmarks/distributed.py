@@ -91,7 +91,7 @@ def kmeans_against_faiss(X: FloatArray, remote: da.Array) -> list[Ratio]:
     centers: dict[str, FloatArray] = {}
 
     def ours() -> None:
-        centers["dask"] = distributed.DaskKMeansBase(_M, max_iter=20).choose(rows, rng=0)
+        centers["dask"] = distributed.DaskKMeansBase(_M, max_iter=20).choose(rows, rng=0).points
 
     def theirs() -> None:
         run = faiss.Kmeans(X.shape[1], _M, niter=20, seed=0, max_points_per_centroid=len(X))

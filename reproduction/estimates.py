@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from bitfold.base_set.clusters import PROJECTED, projects
-from bitfold.embedding.sampled_repulsion import MANY
+from bitfold.base_set.base import PROJECTION_DIM, is_projected
+from bitfold.embedding.repulsion import MAX_EXACT_POINTS
 from reproduction.records import Case, Record
 
 Estimate = Callable[[Case], float]
@@ -34,9 +34,10 @@ def seconds(case: Case) -> float:
     fit = 0.5 + 2e-9 * cells + SECONDS_A_BIT.get(case.method, 0.0) * case.n_bits
     if case.method.startswith(("IMH", "AGH")):
         m = dict(case.options).get("m", 400)
-        width = PROJECTED if projects(WIDTHS.get(case.data, 128), m) else cells / rows
+        width = PROJECTION_DIM if is_projected(WIDTHS.get(case.data, 128), m) else cells / rows
         # K-means, then t-SNE, whose steps grow with m² as long as they look at every pair.
-        fit += 3e-10 * rows * width * m + 3e-8 * case.n_bits * m * (m if m <= MANY else 1700)
+        n_pairs = m * (m if m <= MAX_EXACT_POINTS else 1700)
+        fit += 3e-10 * rows * width * m + 3e-8 * case.n_bits * n_pairs
         encode += 1.5e-11 * cells * m
     if case.measure == "classification":
         encode += 6e-6 * rows * max(case.n_bits, 16) ** 0.5

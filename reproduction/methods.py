@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from sklearn.base import clone
+
 from bitfold import hashers as h
 from bitfold.embedding import SNE, TSNE, ElasticEmbedding, Embedding, LaplacianEigenmaps
-from bitfold.hashers.strategies import embedding_strategy
+from bitfold.hashers import strategies
 from reproduction.shared import SharedBase
 
 Make = Callable[..., h.Hasher]
@@ -33,7 +35,8 @@ class Method(NamedTuple):
 
 def _imh(embedding: str | Embedding, rotation: str | None) -> Make:
     def make(n_bits: int, *, m: int, base: str, k: int, **settings: Any) -> h.Hasher:
-        embedder = embedding_strategy(embedding, "IMH").set_params(**settings)
+        method = strategies.EMBEDDINGS[embedding]() if isinstance(embedding, str) else embedding
+        embedder = clone(method).set_params(**settings)
         return h.IMH(
             n_bits, base=SharedBase(m, base), embedding=embedder, rotation=rotation, n_neighbors=k
         )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitfold.base_set import BaseStrategy
-from bitfold.hashers.strategies import BASES
+from bitfold.hashers.strategies import BASE_STRATEGIES
 
 FloatArray = NDArray[np.float32]
 
@@ -59,7 +59,7 @@ class SharedBase(BaseStrategy):
             _chosen.move_to_end(key)
             return known.points.copy()
         start = time.perf_counter()
-        points = BASES[self.way](m)._choose(sample, m, rng, on_step)
+        points = BASE_STRATEGIES[self.way](m)._choose(sample, m, rng, on_step)
         seconds = time.perf_counter() - start
         _chosen[key] = _Chosen(points.copy(), seconds, rng.bit_generator.state)
         if len(_chosen) > MOST:

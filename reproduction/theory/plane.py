@@ -14,11 +14,11 @@ from scipy.sparse import csr_array
 
 from bitfold import metrics
 from bitfold.base_set import BaseStrategy, KMeansBase, KMedoidsBase, RandomBase
-from bitfold.embedding import Neighbors
-from bitfold.embedding.affinity import counted_affinities, perplexity_affinities
+from bitfold.embedding import cooccurrence_affinities, perplexity_affinities
 from bitfold.embedding.pca import principal_components
 from bitfold.hashers import IMH
-from bitfold.induction import BaseSet, learn_bandwidth
+from bitfold.induction import induce, learn_bandwidth
+from bitfold.neighbors import NearestBasePoints
 from reproduction import prototype
 from reproduction.gallery import Plane, spirals
 from reproduction.theory.panels import INK, STRONG, Points, panels, scatter
@@ -82,8 +82,8 @@ def base_set() -> Figure:
     figure, axes = panels(4, square=3)
     strategies: list[BaseStrategy] = [RandomBase(60), KMedoidsBase(60), KMeansBase(60)]
     for panel, strategy in zip(axes, strategies, strict=False):
-        base = strategy.choose(plane.points, rng=0)
-        found = BaseSet(base, 1).neighbors(plane.points.astype(np.float32))
+        base = strategy.choose(plane.points, rng=0).points
+        found = NearestBasePoints(base, 1).find(plane.points.astype(np.float32))
         distance = np.sqrt(found.sq_distances).mean()
         name = type(strategy).__name__.removesuffix("Base")
         scatter(panel, plane.points, None, f"{name}, mean distance {distance:.3f}")
@@ -112,10 +112,10 @@ def draw_prototype(axes: Axes, Y: FloatArray, X: Points) -> None:
 def affinity_graph() -> Figure:
     """Show the links between base points by their distances, and by counting in the data."""
     plane, base, arms = carried()
-    found = BaseSet(base, 5).neighbors(plane.points.astype(np.float32))
+    found = NearestBasePoints(base, 5).find(plane.points.astype(np.float32))
     graphs = {
         "by distance, perplexity 5": perplexity_affinities(base, 5),
-        "counted in the data": counted_affinities([Neighbors(*found)], len(base)),
+        "counted in the data": cooccurrence_affinities([found], len(base)),
     }
     figure, axes = panels(2, width=3.6)
     for panel, (name, P) in zip(axes, graphs.items(), strict=True):
@@ -141,8 +141,7 @@ def induction() -> Figure:
     """A point among its nearest base points, where they carry it, and what σ does."""
     hasher, plane = folded(), carried().plane
     query = plane.points[3:4]
-    base = BaseSet(hasher.base_set_, hasher.n_neighbors_)
-    found = base.neighbors((query - hasher.center_).astype(np.float32))
+    found = hasher.nearest_base_points.find((query - hasher.center_).astype(np.float32))
     weights = np.exp((found.sq_distances[0, 0] - found.sq_distances[0]) / hasher.bandwidth_**2)
     weights /= weights.sum()
     # Seen from two directions, which a weighted mean does not mind.
@@ -178,11 +177,11 @@ def draw_bandwidths(axes: Axes) -> None:
     points = (np.linspace(0, 1, 9) + rng.uniform(-0.04, 0.04, 9))[:, None].astype(np.float32)
     values = np.sin(7 * points)
     line = np.linspace(0, 1, 800)[:, None].astype(np.float32)
-    base = BaseSet(points, 5)
-    sigma = learn_bandwidth(base.neighbors(line))
+    found = NearestBasePoints(points, 5).find(line)
+    sigma = learn_bandwidth(found)
     for factor, color in ((0.25, "#1f77b4"), (1.0, STRONG), (4.0, "#2ca02c")):
         label = "σ" if factor == 1 else f"{factor:g} σ"
-        axes.plot(line, base.induce(line, values, factor * sigma), color=color, label=label)
+        axes.plot(line, induce(found, values, factor * sigma), color=color, label=label)
     axes.plot(points, values, "o", color=INK, ms=4)
     axes.set_title("Eq. (8) along a line")
     axes.legend(frameon=False)

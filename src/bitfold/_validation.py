@@ -6,12 +6,15 @@ Parameter errors share one form, as in ``n_bits of ITQ must be at most n_feature
 from __future__ import annotations
 
 import numbers
-from typing import Any, NoReturn
+from collections.abc import Mapping
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from bitfold._types import AnyArray, Int64Array, Seed
+from bitfold._types import AnyArray, BoolArray, Int64Array, Seed
 from bitfold.errors import DataError, ParameterError, ParameterTypeError
+
+T = TypeVar("T")
 
 
 def raise_invalid(name: str, owner: str, requirement: str, value: object) -> NoReturn:
@@ -55,6 +58,30 @@ def check_choice(value: Any, name: str, owner: str, choices: tuple[Any, ...]) ->
     """Return ``value`` if it is one of ``choices``."""
     if not any(value is choice or (value == choice) is True for choice in choices):
         raise_invalid(name, owner, f"one of {', '.join(map(repr, choices))}", repr(value))
+    return value
+
+
+def check_strategy(
+    value: Any,
+    name: str,
+    owner: str,
+    classes: Mapping[str, type[T]],
+    kind: type[T],
+    default: T,
+    **params: Any,
+) -> T:
+    """Return a strategy object: the default for None, the object itself, or one made by name.
+
+    ``params`` are the parameters of an object that is made by name.
+    """
+    if value is None:
+        return default
+    if isinstance(value, str) and value in classes:
+        return classes[value](**params)
+    if not isinstance(value, kind):
+        choices = ", ".join(map(repr, classes))
+        requirement = f"one of {choices}, or an object of {kind.__name__}"
+        raise_invalid(name, owner, requirement, repr(value))
     return value
 
 
@@ -166,6 +193,16 @@ def check_distances_fit(
             f"{name} of {owner} must be within ±{limit:.2g}, so that distances fit into float32, "
             f"got {block[row, column]:.2g} in row {first_row + row}."
         )
+
+
+def is_labeled(y: AnyArray) -> BoolArray:
+    """Return which rows have a label; -1 means unlabeled, as in scikit-learn, and so does ""."""
+    if y.dtype.kind in "iuf":
+        return np.asarray(y != -1)
+    if y.dtype.kind == "U":
+        # In a text file, -1 is a string like any other.
+        return np.asarray((y != "-1") & (y != ""))
+    return np.array([label != -1 for label in y], bool)
 
 
 def check_labels(y: Any, n_rows: int, owner: str) -> AnyArray:

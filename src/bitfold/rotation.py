@@ -1,4 +1,4 @@
-"""Step 4, bits: the sign, after a rotation that makes it cost little (Sec. 5)."""
+"""Step 4, bits: signs, after a rotation that makes them lose little (Sec. 5)."""
 
 from __future__ import annotations
 
@@ -6,28 +6,39 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bitfold._kernels.products import to_signs
 from bitfold._threads import map_blocks, scratch, serial_blas
-from bitfold._types import BoolArray, Float32Array, Float64Array, StepCallback
+from bitfold._types import Float32Array, Float64Array, StepCallback
 from bitfold.io.rows import block_length
+
+__all__ = ["Rotation", "itq", "unit_rows"]
 
 _TINY = float(np.finfo(np.float32).tiny)
 
 
 class Rotation(NamedTuple):
-    """An orthogonal matrix and the quantization loss before each iteration that led to it."""
+    """An orthogonal matrix, and the quantization loss before each iteration."""
 
     matrix: Float32Array
     losses: list[float]
 
 
-def bits(embedding: Float32Array) -> BoolArray:
-    """Step 4 of Alg. 1: threshold at zero."""
-    return embedding > 0
-
-
 def unit_rows(V: Float32Array) -> Float32Array:
-    """Scale each row to length 1: signs know its direction only, so far-out points count alike."""
+    """Scale each row to length 1, so that all rows have the same influence on a rotation.
+
+    Parameters
+    ----------
+    V
+        One vector per row.
+
+    Returns
+    -------
+    The scaled rows. Zero rows remain zero.
+
+    Examples
+    --------
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]], np.float32)).round(1).tolist()
+    [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
+    """
     lengths = np.linalg.norm(V, axis=1, keepdims=True)
     unit: Float32Array = np.divide(V, lengths, out=np.zeros_like(V), where=lengths > 0)
     return unit
@@ -42,34 +53,45 @@ def itq(
 ) -> Rotation:
     """Learn the rotation R that brings V R closest to its signs (iterative quantization).
 
-    Alternates B = sgn(V R) and the orthogonal Procrustes solution of min |B - V R|²; neither step
-    can raise the loss.
+    Alternates between B = sgn(V R) and the orthogonal Procrustes solution of min |B - V R|².
+    Neither step increases the loss.
 
     Parameters
     ----------
     V
-        Zero-centered embeddings, one a row.
+        Zero-centered embedding, one row per vector.
     rng
-        Draws the random rotation to start from.
+        Generator of the initial random rotation.
     max_iter
-        Iterations; the ITQ paper uses 50.
+        Number of iterations. The ITQ paper uses 50.
     on_step
-        Called with (done, total) as the work goes on.
+        Called with (done, total).
+
+    Returns
+    -------
+    The rotation, and the loss before each iteration.
 
     References
     ----------
     Gong et al., *Iterative quantization: a Procrustean approach to learning binary codes*, 2013.
+
+    Examples
+    --------
+    >>> corners = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]], np.float32)
+    >>> R = itq(corners, np.random.default_rng(0)).matrix
+    >>> np.allclose(np.abs(corners @ R), 1, atol=1e-5)
+    True
     """
     n, n_components = V.shape
-    # The scale of V does not change the signs; at unit mean square the loss is comparable.
+    # The scale of V does not change the signs; at unit mean square, losses are comparable.
     V = V / max(float(np.sqrt(np.mean(V * V, dtype=np.float64))), _TINY)
     mean_square = float(np.mean(V * V, dtype=np.float64))
     R = np.linalg.qr(rng.standard_normal((n_components, n_components)))[0].astype(np.float32)
     losses = []
     for step in range(max_iter):
-        products, total = _toward_signs(V, R)
-        # The mean of (B - Z)² is 1 - 2 |Z| + Z² on average, and a rotation keeps the squares.
-        losses.append(1 + mean_square - 2 * total / (n * n_components))
+        products = _multiply_by_signs(V, R)
+        # The mean of (B - VR)² is 1 - 2 mean|VR| + mean(V²), with Σ|VR| = trace(BᵀVR).
+        losses.append(1 + mean_square - 2 * float(np.sum(products * R)) / (n * n_components))
         with serial_blas():
             left, _, right = np.linalg.svd(products)
         R = (left @ right).astype(np.float32)
@@ -78,19 +100,21 @@ def itq(
     return Rotation(R, losses)
 
 
-def _toward_signs(V: Float32Array, R: Float32Array) -> tuple[Float64Array, float]:
-    """Return VᵀB for B = sgn(V R), and the sum of |V R|; block by block, in a core's cache."""
+def _multiply_by_signs(V: Float32Array, R: Float32Array) -> Float64Array:
+    """Return VᵀB for B = sgn(V R), computed in blocks that fit into the cache of a core."""
     step = block_length(2 * V.shape[1])
 
-    def of_block(start: int) -> tuple[Float32Array, float]:
+    def multiply(start: int) -> Float32Array:
         part = V[start : start + step]
-        Z = scratch("products", part.shape)
-        np.matmul(part, R, out=Z)
-        total = to_signs(Z)
-        return part.T @ Z, total
+        B = scratch("products", part.shape)
+        np.matmul(part, R, out=B)
+        B[...] = B > 0
+        B *= 2
+        B -= 1
+        product: Float32Array = part.T @ B
+        return product
 
-    products, total = np.zeros(R.shape), 0.0
-    for product, magnitude in map_blocks(of_block, range(0, len(V), step)):
+    products = np.zeros(R.shape)
+    for product in map_blocks(multiply, range(0, len(V), step)):
         products += product
-        total += magnitude
-    return products, total
+    return products

@@ -116,14 +116,14 @@ def test_graph_takes_the_given_bandwidth() -> None:
 
 def test_graph_far_from_the_origin_is_the_graph_at_the_origin() -> None:
     base = np.round(cloud(30) * 1024) / 1024
-    near, far = (graph.nearest(base + shift, 3).distances for shift in (0, 2.0**30))
+    near, far = (graph.find_neighbors(base + shift, 3).distances for shift in (0, 2.0**30))
     np.testing.assert_allclose(near, far, rtol=1e-6)
 
 
 def test_components_are_joined_by_their_minimum_spanning_tree() -> None:
     line = np.array([0, 1, 2, 10, 11, 12, 30, 31, 32], float)[:, None]
-    split = graph.length_graph(graph.nearest(line, 2))
-    joined = graph.join_components(split, line)
+    split = graph._link_neighbors(graph.find_neighbors(line, 2))
+    joined = graph._connect(split, line)
     assert csgraph.connected_components(split)[0] == 3
     assert csgraph.connected_components(joined)[0] == 1
     bridges = {tuple(pair) for pair in np.argwhere((joined - split).toarray() > 0)}
@@ -134,24 +134,24 @@ def test_components_are_joined_by_their_minimum_spanning_tree() -> None:
 
 def test_connected_graph_is_left_alone() -> None:
     base = cloud(30)
-    whole = graph.length_graph(graph.nearest(base, 8))
-    assert graph.join_components(whole, base) is whole
+    whole = graph._link_neighbors(graph.find_neighbors(base, 8))
+    assert graph._connect(whole, base) is whole
 
 
 def test_duplicates_stay_linked() -> None:
     base = np.repeat(cloud(6), 4, axis=0)
-    joined = graph.neighbor_graph(base, 2)
+    joined = graph.distance_graph(base, 2)
     assert csgraph.connected_components(joined)[0] == 1
     assert (graph.gaussian_graph(base, 2).diagonal() == 0).all()
 
 
 def test_bandwidth_of_duplicates_is_of_the_scale_of_the_rest() -> None:
     base = np.repeat(cloud(6) + 100, 4, axis=0)
-    assert graph.typical_distance(graph.nearest(base, 2)) == 1.0
-    assert graph.typical_distance(graph.nearest(base, 5)) > 0.5
+    assert graph.mean_neighbor_distance(graph.find_neighbors(base, 2)) == 1.0
+    assert graph.mean_neighbor_distance(graph.find_neighbors(base, 5)) > 0.5
     # Three copies fill the neighborhood of most points, not of all.
     mixed = np.vstack([base, cloud(3, seed=1) + 100])
-    assert 0.05 < graph.typical_distance(graph.nearest(mixed, 3)) < 10
+    assert 0.05 < graph.mean_neighbor_distance(graph.find_neighbors(mixed, 3)) < 10
 
 
 def test_an_outlier_keeps_a_weight() -> None:
@@ -167,24 +167,24 @@ def test_an_outlier_keeps_a_weight() -> None:
 def test_smallest_leaves_out_the_trivial_one_among_many_zeros() -> None:
     parts = np.kron(np.eye(3), np.ones((4, 4)))
     L = np.diag(parts.sum(axis=1)) - parts
-    values, vectors = spectral.smallest(L, 11, np.ones(12))
+    values, vectors = spectral.smallest_eigenvectors(L, 11, np.ones(12))
     np.testing.assert_allclose(values, [0] * 2 + [4] * 9, atol=1e-12)
     np.testing.assert_allclose(vectors.sum(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(11), atol=1e-12)
 
 
 def test_smallest_of_the_zero_matrix() -> None:
-    values, vectors = spectral.smallest(np.zeros((5, 5)), 4, np.ones(5))
+    values, vectors = spectral.smallest_eigenvectors(np.zeros((5, 5)), 4, np.ones(5))
     np.testing.assert_allclose(values, 0, atol=1e-12)
     np.testing.assert_allclose(vectors.sum(axis=0), 0, atol=1e-12)
 
 
 def test_largest_falls_and_signs_are_fixed() -> None:
     A = np.diag([3.0, -7, 5, 1])
-    values, vectors = spectral.largest(A, 3)
+    values, vectors = spectral.largest_eigenvectors(A, 3)
     np.testing.assert_allclose(values, [5, 3, 1])
     np.testing.assert_allclose(vectors, np.eye(4)[:, [2, 0, 3]], atol=1e-12)
-    flipped = spectral.with_fixed_signs(np.array([[1.0, -3], [-2, 1]]))
+    flipped = spectral.fix_signs(np.array([[1.0, -3], [-2, 1]]))
     assert flipped.tolist() == [[-1, 3], [2, -1]]
 
 

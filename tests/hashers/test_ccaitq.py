@@ -12,7 +12,7 @@ from scipy.linalg import eigh
 from sklearn.cross_decomposition import CCA
 from sklearn.datasets import load_digits
 
-from bitfold._linalg.scatter import Scatter, scatter, whitening
+from bitfold._linalg.scatter import Scatter, measure_scatter
 from bitfold.hashers import CCAITQ, ITQ
 from bitfold.hashers._labels import labeled
 from bitfold.hashers.ccaitq import cca, scaled_directions
@@ -163,9 +163,9 @@ def test_whitening_whitens_even_what_is_flat() -> None:
     covariance = np.cov(X[:40].T, bias=True)
     assert np.linalg.matrix_rank(covariance) < 64
     ridge = 1e-3 * np.trace(covariance) / 64 * np.eye(64)
-    W = whitening(covariance, 1e-3)
+    W = whiten_covariance(covariance, 1e-3)
     np.testing.assert_allclose(W.T @ (covariance + ridge) @ W, np.eye(64), atol=1e-9)
-    assert np.isfinite(whitening(np.zeros((3, 3)), 1e-3)).all()
+    assert np.isfinite(whiten_covariance(np.zeros((3, 3)), 1e-3)).all()
 
 
 @pytest.mark.parametrize(

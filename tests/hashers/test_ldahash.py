@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-from bitfold._linalg.scatter import scatter
+from bitfold._linalg.scatter import measure_scatter
 from bitfold.hashers import PCAH, LDAHash
 from bitfold.hashers._labels import labeled
 from bitfold.hashers.ldahash import (
@@ -32,7 +32,7 @@ X, Y = load_digits(return_X_y=True)
 
 def covariances(X: NDArray[Any], y: NDArray[Any]) -> PairCovariances:
     rows, known = Rows.centered(X, "test"), labeled(y, len(X), "test")
-    return pair_covariances(rows, known, scatter(rows, known))
+    return pair_covariances(rows, known, measure_scatter(rows, known.rows, known.classes))
 
 
 def brute_force(X: NDArray[Any], y: NDArray[Any]) -> PairCovariances:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
-from bitfold._linalg.principal import along, covariance, principal_directions
+from bitfold._linalg.principal import project_sample, covariance, principal_directions
 from bitfold.hashers import PCAH
 from bitfold.io.rows import Rows
 
@@ -87,8 +87,8 @@ def test_coordinates_along_directions() -> None:
     rows, W = Rows.centered(many(), "test"), np.random.default_rng(1).standard_normal((3, 24))
     exact = (many() - rows.center) @ W.T
     rng = np.random.default_rng(0)
-    np.testing.assert_allclose(along(rows, W, 9000, rng), exact, atol=1e-4)
-    some = along(rows, W, 5000, rng)
+    np.testing.assert_allclose(project_sample(rows, W, 9000, rng), exact, atol=1e-4)
+    some = project_sample(rows, W, 5000, rng)
     # Of a sample, each row once and in order.
     places = [int(np.abs(exact - one).sum(axis=1).argmin()) for one in some[::50]]
     assert (np.diff(places) > 0).all()
@@ -100,8 +100,8 @@ def test_coordinates_of_some_rows() -> None:
     rows, W = Rows.centered(many(), "test"), np.eye(24)
     among, rng = np.arange(2, 9000, 2), np.random.default_rng(0)
     exact = many() - rows.center
-    np.testing.assert_allclose(along(rows, W, 9000, rng, among), exact[among], atol=1e-4)
-    for one in along(rows, W, 20, rng, among):
+    np.testing.assert_allclose(project_sample(rows, W, 9000, rng, among), exact[among], atol=1e-4)
+    for one in project_sample(rows, W, 20, rng, among):
         assert np.abs(exact[among] - one).sum(axis=1).min() < 1e-3
 
 

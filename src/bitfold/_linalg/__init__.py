@@ -1,1 +1,1 @@
-"""Shared linear algebra: spectral solvers, graphs, principal directions."""
+"""Shared linear algebra: eigenvectors, graphs, principal directions, scatter, inverted lists."""

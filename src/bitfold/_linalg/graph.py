@@ -1,4 +1,4 @@
-"""The graph of the base set: who is near whom, how far, and the weight that makes."""
+"""Neighbor graphs of a few thousand points: distances, Gaussian weights, Laplacians."""
 
 from __future__ import annotations
 
@@ -8,107 +8,142 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
-from sklearn.metrics import pairwise_distances
+from sklearn import metrics
 from sklearn.neighbors import NearestNeighbors
 
 from bitfold._types import Float64Array, FloatingArray, IntpArray
 
-COINCIDENT = 1e-300
-"""Length of the edge between equal points: a zero would be no edge at all to scipy."""
+MIN_LENGTH = 1e-300
+"""Length of the edge between equal points; scipy treats a zero as no edge."""
 
-FAINTEST = 1e-8
-"""No edge weighs less. Below that a Laplacian in float64 no longer feels it, and a base point
-far from all others would fall out of the graph it has been joined to."""
+MIN_WEIGHT = 1e-8
+"""Smallest weight of an edge. In float64, a Laplacian would lose smaller ones, and a base point
+far from all others would be disconnected."""
 
 
-class Nearest(NamedTuple):
-    """The nearest other base points of each base point, nearest first."""
+class PointNeighbors(NamedTuple):
+    """The nearest other points of each point, nearest first."""
 
     indices: IntpArray
     distances: Float64Array
 
 
-def centered(base: FloatingArray) -> Float64Array:
-    """Return the points around their mean, where |x|² - 2 x·y + |y|² cancels least."""
-    points: Float64Array = np.array(base, np.float64)
-    points -= points.mean(axis=0)
-    return points
+def center_points(points: FloatingArray) -> Float64Array:
+    """Return the points relative to their mean, where |x|² - 2 x·y + |y|² cancels least."""
+    centered: Float64Array = np.array(points, np.float64)
+    centered -= centered.mean(axis=0)
+    return centered
 
 
-def nearest(base: FloatingArray, n_neighbors: int) -> Nearest:
-    """Find the n_neighbors nearest other points of each point; all others when there are less."""
-    points = centered(base)
-    finder = NearestNeighbors(n_neighbors=min(n_neighbors, len(points) - 1), algorithm="brute")
-    distances, indices = finder.fit(points).kneighbors()
-    return Nearest(indices, _settle(distances, points))
+def find_neighbors(points: FloatingArray, n_neighbors: int) -> PointNeighbors:
+    """Find the nearest other points of each point; all others if there are fewer."""
+    centered = center_points(points)
+    finder = NearestNeighbors(n_neighbors=min(n_neighbors, len(centered) - 1), algorithm="brute")
+    distances, indices = finder.fit(centered).kneighbors()
+    return PointNeighbors(indices, _clear_rounding(distances, centered))
 
 
-def all_distances(base: FloatingArray) -> Float64Array:
-    """Return the m × m distances within the base set."""
-    points = centered(base)
-    return _settle(pairwise_distances(points), points)
+def pairwise_distances(points: FloatingArray) -> Float64Array:
+    """Return the distances between all points."""
+    centered = center_points(points)
+    return _clear_rounding(metrics.pairwise_distances(centered), centered)
 
 
-def _settle(distances: Float64Array, points: Float64Array) -> Float64Array:
-    """Set to zero what is only the rounding of |x|² - 2 x·y + |y|² between equal points."""
+def _clear_rounding(distances: Float64Array, points: Float64Array) -> Float64Array:
+    """Set distances to zero that are only the rounding of |x|² - 2 x·y + |y|²."""
     rounding = 1e-7 * np.sqrt(np.square(points).sum(axis=1).max())
     return np.where(distances <= rounding, 0.0, distances)
 
 
-def typical_distance(neighbors: Nearest) -> float:
+def mean_neighbor_distance(neighbors: PointNeighbors) -> float:
     """Return the mean distance to the farthest of the neighbors: the default σ.
 
-    Where duplicates make it zero, the mean of the other distances; 1 where there are none.
+    If duplicates make it zero, return the mean of the other distances, or 1 if there are none.
     """
     farthest = neighbors.distances[:, -1].mean()
-    apart = neighbors.distances[neighbors.distances > 0]
-    return float(farthest or (apart.mean() if apart.size else 1.0))
+    positive = neighbors.distances[neighbors.distances > 0]
+    return float(farthest or (positive.mean() if positive.size else 1.0))
 
 
-def gaussian(distances: Float64Array, bandwidth: float) -> Float64Array:
-    """Return w = exp(-d²/σ²) of Eq. (1), never below ``FAINTEST``."""
+def gaussian_weights(distances: Float64Array, bandwidth: float) -> Float64Array:
+    """Return w = exp(-d²/σ²) of Eq. (1), at least ``MIN_WEIGHT``."""
     with np.errstate(over="ignore"):
-        return np.maximum(np.exp(-np.square(distances / bandwidth)), FAINTEST)
+        return np.maximum(np.exp(-np.square(distances / bandwidth)), MIN_WEIGHT)
 
 
 def sparse_rows(
-    columns: NDArray[np.integer[Any]], values: Float64Array, width: int
+    columns: NDArray[np.integer[Any]], values: Float64Array, n_columns: int
 ) -> sparse.csr_array:
-    """Return the matrix that holds values[i, j] in row i and column columns[i, j]."""
+    """Return the matrix with values[i, j] in row i and column columns[i, j]."""
     n, k = columns.shape
     starts = np.arange(0, n * k + 1, k)
-    return sparse.csr_array((values.ravel(), columns.ravel(), starts), shape=(n, width))
+    return sparse.csr_array((values.ravel(), columns.ravel(), starts), shape=(n, n_columns))
 
 
-def length_graph(neighbors: Nearest) -> sparse.csr_array:
-    """Return the symmetric graph of distances: an edge where either point is near the other."""
-    lengths = np.maximum(neighbors.distances, COINCIDENT)
+def distance_graph(points: FloatingArray, n_neighbors: int) -> sparse.csr_array:
+    """Return the connected symmetric graph of distances between neighbors."""
+    return _connect(_link_neighbors(find_neighbors(points, n_neighbors)), points)
+
+
+def gaussian_graph(
+    points: FloatingArray, n_neighbors: int, bandwidth: float | None = None
+) -> sparse.csr_array:
+    """Return W_B, the connected symmetric graph with the weights of Eq. (1).
+
+    Parameters
+    ----------
+    points
+        The base set, one row per base point.
+    n_neighbors
+        Number of points to which each point is linked; at most all others.
+    bandwidth
+        σ; None is the mean distance to the farthest neighbor.
+
+    Returns
+    -------
+    A symmetric matrix of weights.
+    """
+    neighbors = find_neighbors(points, n_neighbors)
+    graph = _connect(_link_neighbors(neighbors), points)
+    graph.data = gaussian_weights(graph.data, bandwidth or mean_neighbor_distance(neighbors))
+    return graph
+
+
+def laplacian(weights: sparse.csr_array) -> Float64Array:
+    """Return D - W as a dense matrix."""
+    dense: Float64Array = csgraph.laplacian(weights).toarray()
+    return dense
+
+
+def _link_neighbors(neighbors: PointNeighbors) -> sparse.csr_array:
+    """Return the symmetric graph with an edge where either point is a neighbor of the other."""
+    lengths = np.maximum(neighbors.distances, MIN_LENGTH)
     graph = sparse_rows(neighbors.indices, lengths, len(lengths))
     return graph.maximum(graph.T)
 
 
-def join_components(graph: sparse.csr_array, base: FloatingArray) -> sparse.csr_array:
-    """Add the shortest edges that make a graph of distances connected.
+def _connect(graph: sparse.csr_array, points: FloatingArray) -> sparse.csr_array:
+    """Add the shortest edges that connect a graph of distances.
 
-    They are the minimum spanning tree of its components, two components being as far apart as
-    their closest points; a connected graph comes back as it is.
+    They are the minimum spanning tree of its components. The distance of two components is that
+    of their closest points. A connected graph is returned unchanged.
     """
-    n_parts, part = csgraph.connected_components(graph, directed=False)
-    if n_parts == 1:
+    n_components, component = csgraph.connected_components(graph, directed=False)
+    if n_components == 1:
         return graph
-    distances = np.maximum(all_distances(base), COINCIDENT)
-    members = [np.flatnonzero(part == label) for label in range(n_parts)]
-    tree = csgraph.minimum_spanning_tree(_gaps(distances, part))
-    bridges = [_closest_pair(distances, members[a], members[b]) for a, b in np.argwhere(tree > 0)]
-    i, j = np.transpose(bridges)
-    bridge_graph = sparse.csr_array((distances[i, j], (i, j)), shape=graph.shape)
-    return graph.maximum(bridge_graph).maximum(bridge_graph.T)
+    distances = np.maximum(pairwise_distances(points), MIN_LENGTH)
+    members = [np.flatnonzero(component == label) for label in range(n_components)]
+    tree = csgraph.minimum_spanning_tree(_component_gaps(distances, component))
+    edges = [_closest_pair(distances, members[a], members[b]) for a, b in np.argwhere(tree > 0)]
+    i, j = np.transpose(edges)
+    added = sparse.csr_array((distances[i, j], (i, j)), shape=graph.shape)
+    return graph.maximum(added).maximum(added.T)
 
 
-def _gaps(distances: Float64Array, part: NDArray[np.integer[Any]]) -> Float64Array:
+def _component_gaps(distances: Float64Array, component: NDArray[np.integer[Any]]) -> Float64Array:
     """Return the shortest distance between each two components."""
-    order = np.argsort(part, kind="stable")
-    starts = np.flatnonzero(np.diff(part[order], prepend=-1))
+    order = np.argsort(component, kind="stable")
+    starts = np.flatnonzero(np.diff(component[order], prepend=-1))
     rows = np.minimum.reduceat(distances[order], starts, axis=0)
     gaps: Float64Array = np.minimum.reduceat(rows[:, order], starts, axis=1)
     np.fill_diagonal(gaps, 0)
@@ -119,34 +154,3 @@ def _closest_pair(distances: Float64Array, left: IntpArray, right: IntpArray) ->
     """Return the shortest edge between two sets of points."""
     i, j = divmod(int(distances[np.ix_(left, right)].argmin()), len(right))
     return int(left[i]), int(right[j])
-
-
-def neighbor_graph(base: FloatingArray, n_neighbors: int) -> sparse.csr_array:
-    """Return the connected graph of distances between near base points."""
-    return join_components(length_graph(nearest(base, n_neighbors)), base)
-
-
-def gaussian_graph(
-    base: FloatingArray, n_neighbors: int, bandwidth: float | None = None
-) -> sparse.csr_array:
-    """Return W_B, the connected symmetric graph with the weights of Eq. (1).
-
-    Parameters
-    ----------
-    base
-        The base set, one point a row.
-    n_neighbors
-        Points to which each point is linked; at most all others.
-    bandwidth
-        σ; ``None`` is the mean distance to the farthest of these neighbors.
-    """
-    neighbors = nearest(base, n_neighbors)
-    graph = join_components(length_graph(neighbors), base)
-    graph.data = gaussian(graph.data, bandwidth or typical_distance(neighbors))
-    return graph
-
-
-def laplacian(weights: sparse.csr_array) -> Float64Array:
-    """Return D - W as a dense matrix."""
-    dense: Float64Array = csgraph.laplacian(weights).toarray()
-    return dense

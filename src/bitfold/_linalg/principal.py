@@ -1,48 +1,48 @@
-"""Principal directions of data of any length, and samples seen along some directions."""
+"""Covariances, principal directions and projections of any number of rows."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.utils.extmath import randomized_svd
 
 from bitfold import _validation
-from bitfold._linalg.spectral import largest
+from bitfold._linalg.spectral import largest_eigenvectors
 from bitfold._threads import map_blocks
 from bitfold._types import Float32Array, Float64Array, Int64Array
 from bitfold.io.rows import Rows
 
+DEFAULT_N_BITS = 64
+"""Default code length, if there are enough features."""
+
 _BLOCK_BYTES = 16 << 20
-"""Longer blocks than elsewhere: each adds a whole square matrix."""
+"""Blocks are longer than elsewhere, because each adds a square matrix."""
 
 
 class Principal(NamedTuple):
-    """Unit directions, one a row, and the variance along each, falling."""
+    """Unit directions, one per row, and the variance along each, descending."""
 
     directions: Float64Array
     variances: Float64Array
 
 
-DEFAULT_BITS = 64
-"""Length of codes that nobody asked for, where the features allow it."""
-
-
 def n_bits_within_features(n_bits: int | None, rows: Rows) -> int:
-    """Check a code length that cannot exceed the number of features; None is the most to 64."""
+    """Check a code length that is at most n_features; None is 64, or n_features if smaller."""
     d = rows.n_features
     if n_bits is None:
-        return min(DEFAULT_BITS, d)
+        return min(DEFAULT_N_BITS, d)
     return _validation.check_integer(
         n_bits, "n_bits", rows.owner, low=1, high=d, why=f"n_features={d}"
     )
 
 
 def covariance(rows: Rows, among: Int64Array | None = None) -> Float64Array:
-    """Covariance of the features, by one pass over the rows; of some if ``among`` names them."""
+    """Return the covariance of the features in one pass, over all rows or those in ``among``."""
     d = rows.n_features
-    step = int(np.clip(_BLOCK_BYTES // (4 * d), 64, 4096))
+    step = _block_rows(d)
 
-    def of_block(values: Float32Array, start: int) -> tuple[Float32Array, Float64Array]:
+    def sum_block(values: Float32Array, start: int) -> tuple[Float32Array, Float64Array]:
         if among is not None:
             first, last = np.searchsorted(among, (start, start + step))
             if last - first < len(values):
@@ -50,10 +50,10 @@ def covariance(rows: Rows, among: Int64Array | None = None) -> Float64Array:
         return values.T @ values, values.sum(axis=0, dtype=np.float64)
 
     squares, total = np.zeros((d, d)), np.zeros(d)
-    for _, (square, part) in rows.map(of_block, step):
+    for _, (square, part) in rows.map(sum_block, step):
         squares += square
         total += part
-    # The center is the mean rounded to float32, which for data far from the origin is not quite it.
+    # Rows are relative to their mean rounded to float32, so their own mean is not quite zero.
     n = len(rows) if among is None else len(among)
     mean = total / n
     squares /= n
@@ -62,30 +62,52 @@ def covariance(rows: Rows, among: Int64Array | None = None) -> Float64Array:
 
 
 def principal_directions(rows: Rows, n: int) -> Principal:
-    """Return the n directions in which the data vary most."""
-    values, vectors = largest(covariance(rows), n)
+    """Return the n directions of largest variance."""
+    values, vectors = largest_eigenvectors(covariance(rows), n)
     return Principal(np.ascontiguousarray(vectors.T), np.maximum(values, 0))
 
 
-def along(
+def randomized_directions(points: Float32Array, n: int) -> Float32Array:
+    """Return n approximate right singular vectors, one per row; equal points give equal results."""
+    _, _, directions = randomized_svd(points, n, random_state=0)
+    return np.ascontiguousarray(directions, np.float32)
+
+
+def project_sample(
     rows: Rows,
     directions: Float64Array | Float32Array,
-    at_most: int,
+    max_rows: int,
     rng: np.random.Generator,
     among: Int64Array | None = None,
 ) -> Float32Array:
-    """Return a sample's coordinates along the directions; all rows when there are no more.
+    """Return the coordinates of a sample along the directions.
 
-    The rows are read block by block, so that only the coordinates are held whole. The sample is
-    of all rows, or of those that ``among`` names.
+    Rows are read block by block, so that only their coordinates are in memory.
+
+    Parameters
+    ----------
+    rows
+        Rows to sample from.
+    directions
+        One direction per row.
+    max_rows
+        Size of the sample; all rows if there are fewer.
+    rng
+        Generator of the sample.
+    among
+        Ascending numbers of the rows to sample from; None is all rows.
+
+    Returns
+    -------
+    One row per sampled row, one column per direction.
     """
     W = np.ascontiguousarray(directions.T, np.float32)
     n_all = len(rows) if among is None else len(among)
-    n = min(n_all, at_most)
+    n = min(n_all, max_rows)
     chosen = None if n == n_all else np.sort(rng.choice(n_all, n, replace=False))
     if among is not None and len(among) < len(rows):
         chosen = among if chosen is None else among[chosen]
-    step = int(np.clip(_BLOCK_BYTES // (4 * rows.n_features), 64, 4096))
+    step = _block_rows(rows.n_features)
 
     def read(start: int) -> Float32Array:
         stop = min(start + step, n)
@@ -97,7 +119,11 @@ def along(
 
     out = np.empty((n, W.shape[1]), np.float32)
     starts = range(0, n, step)
-    # Read in order, outside the pool: what can only be read forward is then read once.
+    # Rows are read in order, outside the pool: a source that only reads forward is read once.
     for start, part in zip(starts, map_blocks(project, map(read, starts)), strict=True):
         out[start : start + len(part)] = part
     return out
+
+
+def _block_rows(n_features: int) -> int:
+    return int(np.clip(_BLOCK_BYTES // (4 * n_features), 64, 4096))

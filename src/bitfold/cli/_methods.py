@@ -11,7 +11,7 @@ from sklearn.utils import get_tags
 
 from bitfold import hashers
 from bitfold.hashers import Hasher
-from bitfold.hashers.strategies import BASES, EMBEDDINGS
+from bitfold.hashers.strategies import BASE_STRATEGIES, EMBEDDINGS
 
 METHODS: dict[str, type[Hasher]] = {
     name.lower(): kind
@@ -73,7 +73,8 @@ def _parse_setting(text: str) -> tuple[str, Any]:
 def _build_strategies(params: dict[str, Any]) -> dict[str, Any]:
     """Replace settings such as ``base__n_base_points=1000`` by the strategy object."""
     plain = {name: value for name, value in params.items() if "__" not in name}
-    for part, kinds, default in (("base", BASES, "kmeans"), ("embedding", EMBEDDINGS, "tsne")):
+    strategies = ("base", BASE_STRATEGIES, "kmeans"), ("embedding", EMBEDDINGS, "tsne")
+    for part, kinds, default in strategies:
         prefix = f"{part}__"
         inner = {
             name.removeprefix(prefix): value

@@ -11,8 +11,8 @@ import numpy as np
 import typer
 from rich.table import Table
 
+from bitfold import _validation
 from bitfold._types import AnyArray, Int64Array
-from bitfold.base_set import is_labeled
 from bitfold.cli._inputs import (
     LABEL_FORMATS,
     VECTOR_FORMATS,
@@ -151,7 +151,7 @@ def _encode(hasher: Hasher, request: EvaluateRequest, display: ProgressDisplay) 
         labels, query_labels = y, read_labels(request.query_labels, len(Q))
         database = _encode_rows(hasher, X, "vectors", display)
         queries = _encode_rows(hasher, Q, "queries", display)
-    known = is_labeled(query_labels)
+    known = _validation.is_labeled(query_labels)
     if not known.any():
         raise DataError("No query has a label: all of them are -1.")
     relevance = Relevance.labels(query_labels[known], labels)

@@ -91,6 +91,6 @@ def _fit(vectors: Path, labels: Path | None, out: Path, spec: HasherSpec) -> dic
 
 def describe_base_set(hasher: Hasher) -> dict[str, Any]:
     """Return the number of base points and how it was chosen, if the method has a base set."""
-    reason = getattr(hasher, "base_size_reason_", getattr(hasher, "base_reason_", None))
+    reason = getattr(hasher, "base_size_reason_", None)
     points = getattr(hasher, "base_set_", ())
     return {} if reason is None else {"base_points": len(points), "base_size_reason": reason}

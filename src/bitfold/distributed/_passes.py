@@ -9,8 +9,8 @@ import numpy as np
 from bitfold._kernels.clusters import add_rows
 from bitfold._types import Float32Array, Float64Array, Int32Array
 from bitfold.distributed._rows import Frame
-from bitfold.induction import BaseSet
 from bitfold.io.rows import block_length
+from bitfold.neighbors import NearestBasePoints
 
 _SPARE = 64
 """Worst served rows at hand for centers that lost all theirs."""
@@ -50,7 +50,7 @@ def serve(
     block: Any,
     first_row: int,
     frame: Frame,
-    base: BaseSet,
+    base: NearestBasePoints,
     first: int,
     served: Served | None,
     seed: int,
@@ -64,7 +64,7 @@ def serve(
     step = block_length(max(base.points.shape))
     for start, values in frame.blocks(block, first_row, step) if len(base.points) else ():
         here = slice(start - first_row, start - first_row + len(values))
-        found = base.neighbors(values)
+        found = base.find(values)
         closer = found.sq_distances[:, 0] < sq_distances[here]
         sq_distances[here][closer] = found.sq_distances[closer, 0]
         nearest[here][closer] = found.indices[closer, 0] + first
@@ -90,13 +90,13 @@ def count_served(served: Served, n_points: int) -> Float64Array:
     return np.bincount(served.nearest, minlength=n_points).astype(np.float64)
 
 
-def sums_of(block: Any, first_row: int, frame: Frame, base: BaseSet) -> Sums:
+def sums_of(block: Any, first_row: int, frame: Frame, base: NearestBasePoints) -> Sums:
     """Assign a block's rows to their nearest centers."""
     m, n_features = base.points.shape
     totals, counts = np.zeros((m, n_features)), np.zeros(m)
     keys = np.empty(len(block))
     for start, values in frame.blocks(block, first_row, block_length(max(m, n_features))):
-        found = base.neighbors(values)
+        found = base.find(values)
         add_rows(values, found.indices[:, 0], np.ones(len(values)), totals, counts)
         keys[start - first_row : start - first_row + len(values)] = -found.sq_distances[:, 0]
     return Sums(totals, counts, _pick_smallest(block, frame, keys, _SPARE))

@@ -23,7 +23,7 @@ from bitfold import _validation
 from bitfold._kernels.clusters import add_rows
 from bitfold._progress import ignore_step
 from bitfold._types import Float32Array, Float64Array, Int32Array, Seed, StepCallback
-from bitfold.base_set import KMeansBase
+from bitfold.base_set import BaseSet, KMeansBase
 from bitfold.distributed._graph import call, reduce, sent
 from bitfold.distributed._passes import (
     Picked,
@@ -37,8 +37,8 @@ from bitfold.distributed._passes import (
 )
 from bitfold.distributed._rows import DaskRows, pick
 from bitfold.distributed._vectors import blocks, starts
-from bitfold.induction import BaseSet
 from bitfold.io.rows import Rows, block_length
+from bitfold.neighbors import NearestBasePoints
 
 _ROUNDS = 5
 """Rounds of seeding, each of m/2 rows: 2.5 m candidates in all."""
@@ -113,8 +113,8 @@ class DaskKMeansBase(KMeansBase):
 
     def choose(
         self, X: Rows | Any, *, rng: Seed = None, on_step: StepCallback | None = None
-    ) -> Float32Array:
-        """Choose m base points, one a row.
+    ) -> BaseSet:
+        """Choose the base set.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class DaskKMeansBase(KMeansBase):
             Called with (done, total) as the work goes on.
         """
         owner = type(self).__name__
-        m = _validation.check_integer(self.m, "m", owner, low=1)
+        m = _validation.check_integer(self.n_base_points, "n_base_points", owner, low=1)
         max_iter = _validation.check_integer(self.max_iter, "max_iter", owner, low=1)
         if self.sample is not None:
             _validation.check_integer(self.sample, "sample", owner, low=_FEW * m)
@@ -136,7 +136,8 @@ class DaskKMeansBase(KMeansBase):
         cluster = _Cluster(_parts(X), sent(X.frame, "frame"), X.n_features)
         if self.sample is not None:
             cluster = cluster.sampled(self.sample, rng)
-        return cluster.kmeans(m, max_iter, rng, on_step or ignore_step)
+        points = cluster.kmeans(m, max_iter, rng, on_step or ignore_step)
+        return BaseSet(points, f"{len(points):,} base points (as requested).")
 
 
 def _parts(rows: DaskRows) -> list[Part]:
@@ -225,7 +226,7 @@ class _Cluster:
         size: int,
     ) -> tuple[list[Delayed | None], Picked]:
         """Serve every row by the fresh candidates too, then draw the next ones."""
-        base, seed = sent(BaseSet(fresh, 1), "candidates"), int(rng.integers(2**63))
+        base, seed = sent(NearestBasePoints(fresh, 1), "candidates"), int(rng.integers(2**63))
         first = n_points - len(fresh)
         tasks = [
             call(serve, part.block, part.first_row, self.frame, base, first, state, seed, size)
@@ -237,7 +238,7 @@ class _Cluster:
 
     def sums(self, centers: Float32Array) -> Sums:
         """Assign every row to its nearest center: one pass."""
-        base = sent(BaseSet(centers, 1), "centers")
+        base = sent(NearestBasePoints(centers, 1), "centers")
         found: Sums = reduce(
             [call(sums_of, part.block, part.first_row, self.frame, base) for part in self.parts],
             add_sums,
@@ -256,7 +257,7 @@ def reduced(seeds: Weighted, m: int, rng: np.random.Generator) -> Float32Array:
         points, m, sample_weight=weights, random_state=seed, n_local_trials=1
     )
     for _ in range(_REFINE):
-        nearest = _nearest(points, BaseSet(centers, 1))
+        nearest = _nearest(points, NearestBasePoints(centers, 1))
         totals, counts = np.zeros(centers.shape), np.zeros(m)
         add_rows(points, nearest, weights, totals, counts)
         centers = _means(totals, counts, centers)
@@ -285,10 +286,10 @@ def _means(totals: Float64Array, counts: Float64Array, centers: Float32Array) ->
     return np.where(counts[:, None] > 0, means, centers).astype(np.float32)
 
 
-def _nearest(points: Float32Array, base: BaseSet) -> Int32Array:
+def _nearest(points: Float32Array, base: NearestBasePoints) -> Int32Array:
     step = block_length(max(base.points.shape))
     return np.concatenate(
-        [base.neighbors(points[i : i + step]).indices[:, 0] for i in range(0, len(points), step)]
+        [base.find(points[i : i + step]).indices[:, 0] for i in range(0, len(points), step)]
     )
 
 

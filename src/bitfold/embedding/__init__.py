@@ -1,14 +1,22 @@
 """Step 2, the embedding of the base set: one file per manifold method."""
 
-from bitfold.embedding.base import DataGraph, Embedding, Given, Neighbors
+from bitfold.embedding.base import (
+    Embedding,
+    EmbeddingContext,
+    MaxComponents,
+    SpectralEmbedding,
+    StochasticEmbedding,
+)
 from bitfold.embedding.diffusion import DiffusionMaps
 from bitfold.embedding.elastic import ElasticEmbedding
 from bitfold.embedding.isomap import Isomap
 from bitfold.embedding.laplacian import LaplacianEigenmaps
 from bitfold.embedding.lle import LLE
 from bitfold.embedding.pca import PCA
+from bitfold.embedding.perplexity import perplexity_affinities
 from bitfold.embedding.relaxed_laplacian import RelaxedLaplacian
 from bitfold.embedding.sne import SNE
+from bitfold.embedding.stochastic import cooccurrence_affinities
 from bitfold.embedding.tsne import TSNE
 
 __all__ = [
@@ -16,13 +24,16 @@ __all__ = [
     "PCA",
     "SNE",
     "TSNE",
-    "DataGraph",
     "DiffusionMaps",
     "ElasticEmbedding",
     "Embedding",
-    "Given",
+    "EmbeddingContext",
     "Isomap",
     "LaplacianEigenmaps",
-    "Neighbors",
+    "MaxComponents",
     "RelaxedLaplacian",
+    "SpectralEmbedding",
+    "StochasticEmbedding",
+    "cooccurrence_affinities",
+    "perplexity_affinities",
 ]

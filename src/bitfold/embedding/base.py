@@ -1,66 +1,56 @@
-"""What every embedding of the base set shares: its contract and its checks."""
+"""The contract of embeddings, and the base class of the stochastic ones."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
 from bitfold import _validation
-from bitfold._types import AnyArray, Float32Array, FloatingArray, Int32Array, Seed, StepCallback
+from bitfold._types import AnyArray, Float32Array, Seed, StepCallback
+from bitfold.embedding.perplexity import perplexity_affinities
+from bitfold.embedding.stochastic import DescentResult, Schedule, affinity_rule
+from bitfold.neighbors import NeighborBlocks
+
+MIN_POINTS_PER_BASE = 5
+"""Training points per base point from which affinities are counted in the training data."""
+
+MAX_POINTS_PER_BASE = 256
+"""Training points per base point that are counted; more do not change the affinities."""
+
+DEFAULT_PERPLEXITY = 5.0
+"""Perplexity of affinities by distance, if there are too few training points to count."""
 
 
-class Neighbors(NamedTuple):
-    """For a block of training points: their nearest base points, nearest first."""
-
-    indices: Int32Array
-    sq_distances: FloatingArray
-
-
-class DataGraph(Protocol):
-    """How the training data hang on the base set; read only by embeddings that need it."""
-
-    @property
-    def bandwidth(self) -> float:
-        """σ of the weights W_XB between training points and base set."""
-
-    @property
-    def k(self) -> int:
-        """How many nearest base points a training point has."""
-
-    def __len__(self) -> int:
-        """How many training points there are."""
-
-    def blocks(self, at_most: int | None = None) -> Iterator[Neighbors]:
-        """Yield the k nearest base points of training points, block by block.
-
-        All of them, or about ``at_most``, spread evenly.
-        """
-
-
-class Given(NamedTuple):
-    """What a method may use beside the base set."""
+class EmbeddingContext(NamedTuple):
+    """What a method may use in addition to the base set."""
 
     rng: np.random.Generator
-    data: DataGraph | None
+    neighbors: NeighborBlocks | None
     on_step: StepCallback | None
 
 
-class Limit(NamedTuple):
-    """The most dimensions a method can give, and why, as in ``m - 1 = 399``."""
+class MaxComponents(NamedTuple):
+    """The largest number of components of a method, and its reason, as in ``n_features=64``."""
 
-    dimensions: int
-    why: str
+    n_components: int
+    reason: str
 
 
 class Embedding(BaseEstimator, ABC):
-    """Step 2 of Alg. 1: place the base set in n_components dimensions.
+    """Step 2 of Alg. 1: embed the base set in n_components dimensions.
 
-    A subclass gives ``_embed`` and, where dimensions can run out, ``limit``.
+    A subclass implements ``_embed`` and, if the number of components is limited,
+    ``max_components``.
     """
+
+    @abstractmethod
+    def _embed(self, base: Float32Array, n_components: int, context: EmbeddingContext) -> AnyArray:
+        """Return one row per base point; ``embed`` has checked the input and centers the result."""
 
     def embed(
         self,
@@ -68,43 +58,143 @@ class Embedding(BaseEstimator, ABC):
         n_components: int,
         *,
         rng: Seed = None,
-        data: DataGraph | None = None,
+        neighbors: NeighborBlocks | None = None,
         on_step: StepCallback | None = None,
     ) -> Float32Array:
-        """Embed the base points.
+        """Embed the base set.
 
         Parameters
         ----------
         base
-            The base set, one point a row.
+            The base set, one row per base point.
         n_components
-            Dimensions of the embedding: the code length.
+            Dimensions of the embedding: the number of bits.
         rng
-            Generator or seed.
-        data
-            How the training data hang on the base set, for the methods that use it.
+            Seed or generator.
+        neighbors
+            The nearest base points of the training rows, for the methods that use them.
         on_step
-            Called with (done, total) as the work goes on.
+            Called with (done, total).
 
         Returns
         -------
-        One row per base point, centered on the origin, as Eq. (9) assumes.
+        One row per base point, centered on the origin as Eq. (9) assumes.
+
+        Raises
+        ------
+        ParameterError
+            If a parameter is not valid, or the method has fewer than ``n_components`` components.
+        DataError
+            If the base set is not a finite matrix of at least 2 rows.
         """
         owner = type(self).__name__
         points = _validation.check_matrix(base, owner, name="base", min_rows=2)
         _validation.check_finite(points, owner, name="base")
         points = np.ascontiguousarray(points, np.float32)
-        limit = self.limit(*points.shape)
-        high, why = limit or (None, "")
+        high, why = self.max_components(*points.shape) or (None, "")
         _validation.check_integer(n_components, "n_bits", owner, low=1, high=high, why=why)
-        Y = self._embed(points, n_components, Given(_validation.make_generator(rng), data, on_step))
-        Y = np.asarray(Y, np.float64)
+        context = EmbeddingContext(_validation.make_generator(rng), neighbors, on_step)
+        Y = np.asarray(self._embed(points, n_components, context), np.float64)
         return np.ascontiguousarray(Y - Y.mean(axis=0), np.float32)
 
-    def limit(self, m: int, n_features: int) -> Limit | None:
-        """Return the most dimensions there are for m points of n_features; None: no limit."""
+    def max_components(self, n_base_points: int, n_features: int) -> MaxComponents | None:
+        """Return the largest number of components that the method can compute.
+
+        Parameters
+        ----------
+        n_base_points
+            Size of the base set.
+        n_features
+            Number of features.
+
+        Returns
+        -------
+        The number and its reason; None if there is no limit.
+        """
         return None
 
+
+class SpectralEmbedding(Embedding):
+    """An embedding by eigenvectors of a matrix between base points, except the constant one."""
+
+    def max_components(self, n_base_points: int, n_features: int) -> MaxComponents:
+        """Return the number of eigenvectors, except the constant one.
+
+        Parameters
+        ----------
+        n_base_points
+            Size of the base set.
+        n_features
+            Number of features.
+
+        Returns
+        -------
+        The number and its reason.
+        """
+        return MaxComponents(n_base_points - 1, f"base points - 1 = {n_base_points - 1}")
+
+
+class StochasticEmbedding(Embedding):
+    """An embedding by descent along affinities. A subclass implements ``_minimizer``.
+
+    Parameters
+    ----------
+    perplexity
+        Effective number of neighbors of a base point by distance, as in the paper. None counts
+        affinities in the training data; with fewer than 5 training points per base point, it is
+        a perplexity of 5.
+    max_iter
+        Maximum number of iterations; fewer if the cost stops falling.
+    learning_rate
+        Step size of the descent; None is the number of base points.
+    """
+
+    def __init__(
+        self,
+        perplexity: float | None = None,
+        max_iter: int = 500,
+        learning_rate: float | None = None,
+    ) -> None:
+        self.perplexity = perplexity
+        self.max_iter = max_iter
+        self.learning_rate = learning_rate
+
     @abstractmethod
-    def _embed(self, base: Float32Array, n_components: int, given: Given) -> AnyArray:
-        """Place checked points; ``embed`` centers what this returns."""
+    def _minimizer(
+        self, m: int, points_per_base: float | None
+    ) -> Callable[[csr_array, int, np.random.Generator, Schedule], DescentResult]:
+        """Return the function that minimizes the cost of the method for m base points.
+
+        ``points_per_base`` is None if affinities were not counted in the training data.
+        """
+
+    def _embed(
+        self, base: Float32Array, n_components: int, context: EmbeddingContext
+    ) -> Float32Array:
+        owner, rate = type(self).__name__, self.learning_rate
+        max_iter = _validation.check_integer(self.max_iter, "max_iter", owner, low=1)
+        if rate is not None:
+            rate = _validation.check_positive(rate, "learning_rate", owner)
+        m, neighbors = len(base), context.neighbors
+        if neighbors is not None and self._can_count(neighbors, m):
+            points_per_base = len(neighbors) / m
+            blocks = neighbors.sample(MAX_POINTS_PER_BASE * m)
+            P = affinity_rule(points_per_base)(blocks, m)
+        else:
+            points_per_base = None
+            P = perplexity_affinities(base, self._check_perplexity())
+        schedule = Schedule(max_iter, rate, on_step=context.on_step)
+        minimize = self._minimizer(m, points_per_base)
+        return minimize(P, n_components, context.rng, schedule).Y
+
+    def _can_count(self, neighbors: NeighborBlocks, m: int) -> bool:
+        enough = neighbors.k >= 2 and len(neighbors) >= MIN_POINTS_PER_BASE * m
+        return enough and self.perplexity is None
+
+    def _check_perplexity(self) -> float:
+        owner = type(self).__name__
+        value = DEFAULT_PERPLEXITY if self.perplexity is None else self.perplexity
+        perplexity = _validation.check_positive(value, "perplexity", owner)
+        if perplexity < 1:
+            _validation.raise_invalid("perplexity", owner, "at least 1", value)
+        return perplexity

@@ -5,44 +5,33 @@ from __future__ import annotations
 from bitfold import _validation
 from bitfold._linalg import graph, spectral
 from bitfold._types import Float32Array, Float64Array, FloatingArray
-from bitfold.embedding.base import Embedding, Given, Limit
+from bitfold.embedding.base import EmbeddingContext, SpectralEmbedding
 
 
-def laplacian_eigenmaps(
-    base: FloatingArray,
-    n_components: int,
-    n_neighbors: int,
-    bandwidth: float | None = None,
-) -> Float64Array:
-    """Return the eigenvectors of L = D - W with the smallest eigenvalues but the trivial one."""
-    W = graph.gaussian_graph(base, n_neighbors, bandwidth)
-    return spectral.smoothest(graph.laplacian(W), n_components)
+class LaplacianEigenmaps(SpectralEmbedding):
+    """Keep near base points near: Eq. (1) on the base set, without its binary constraint.
 
-
-class LaplacianEigenmaps(Embedding):
-    """Keep near base points near: Eq. (1) without its binary constraint, on the base set.
-
-    The embedding is made of the eigenvectors of L = D - W that vary least along the graph of
-    nearest base points, the constant one left out, scaled to YᵀY = mI.
+    The components are the eigenvectors of L = D - W that vary least along the graph of nearest
+    base points, except the constant one, scaled to YᵀY = mI.
 
     Parameters
     ----------
     n_neighbors
-        Base points to which each base point is linked; at most all others. Components that stay
-        apart are joined by their shortest edges.
+        Number of base points to which each base point is linked; at most all others. Separate
+        components are joined by their shortest edges.
     bandwidth
-        σ of the weights exp(-d²/σ²); ``None`` is the mean distance to the farthest neighbor.
+        σ of the weights exp(-d²/σ²); None is the mean distance to the farthest neighbor.
 
     References
     ----------
-    Belkin and Niyogi, Laplacian eigenmaps and spectral techniques for embedding and clustering,
+    Belkin and Niyogi, *Laplacian eigenmaps and spectral techniques for embedding and clustering*,
     NIPS 2001.
 
     Examples
     --------
     >>> import numpy as np
-    >>> turn = np.linspace(0, 2 * np.pi, 12, endpoint=False)
-    >>> circle = np.column_stack([np.cos(turn), np.sin(turn)])
+    >>> angles = np.linspace(0, 2 * np.pi, 12, endpoint=False)
+    >>> circle = np.column_stack([np.cos(angles), np.sin(angles)])
     >>> Y = LaplacianEigenmaps(n_neighbors=2).embed(circle, 2)
     >>> np.allclose(np.linalg.norm(Y, axis=1), np.sqrt(2))
     True
@@ -52,13 +41,19 @@ class LaplacianEigenmaps(Embedding):
         self.n_neighbors = n_neighbors
         self.bandwidth = bandwidth
 
-    def limit(self, m: int, n_features: int) -> Limit:
-        """All eigenvectors but the constant one."""
-        return Limit(m - 1, f"m - 1 = {m - 1}")
-
-    def _embed(self, base: Float32Array, n_components: int, given: Given) -> Float64Array:
+    def _embed(
+        self, base: Float32Array, n_components: int, context: EmbeddingContext
+    ) -> Float64Array:
         owner = type(self).__name__
         n_neighbors = _validation.check_integer(self.n_neighbors, "n_neighbors", owner, low=1)
         if self.bandwidth is not None:
             _validation.check_positive(self.bandwidth, "bandwidth", owner)
         return laplacian_eigenmaps(base, n_components, n_neighbors, self.bandwidth)
+
+
+def laplacian_eigenmaps(
+    base: FloatingArray, n_components: int, n_neighbors: int, bandwidth: float | None = None
+) -> Float64Array:
+    """Return the eigenvectors of L = D - W with the smallest eigenvalues, except the constant."""
+    W = graph.gaussian_graph(base, n_neighbors, bandwidth)
+    return spectral.minimize_trace(graph.laplacian(W), n_components)

@@ -6,34 +6,53 @@ import numpy as np
 from sklearn import decomposition
 
 from bitfold._types import Float32Array, Float64Array, FloatingArray
-from bitfold.embedding.base import Embedding, Given, Limit
-
-
-def principal_components(base: FloatingArray, n_components: int) -> Float64Array:
-    """Project the base points onto the directions in which they vary most."""
-    model = decomposition.PCA(n_components, svd_solver="full")
-    # Points that all coincide have no variance to take a share of.
-    with np.errstate(invalid="ignore"):
-        projected: Float64Array = model.fit_transform(np.asarray(base, np.float64))
-    return projected
+from bitfold.embedding.base import Embedding, EmbeddingContext, MaxComponents
 
 
 class PCA(Embedding):
-    """Project the base set onto its principal directions, as scikit-learn does.
+    """Project the base set onto its principal directions.
 
-    Linear on the base set alone: a new point is not projected, it follows its nearest base
-    points, which is why IMH-PCA outdoes hashing by plain PCA (Sec. 3.6).
+    Only the base set is projected. Other points are embedded by their nearest base points, which
+    is why IMH-PCA performs better than hashing by plain PCA (Sec. 3.6).
 
     References
     ----------
-    Jolliffe, Principal Component Analysis, Springer 2002.
+    Jolliffe, *Principal Component Analysis*, Springer 2002.
+
+    Examples
+    --------
+    >>> PCA().embed([[0.0, 1.0], [2.0, 1.0], [4.0, 1.0]], 1).ravel().tolist()
+    [-2.0, 0.0, 2.0]
     """
 
-    def limit(self, m: int, n_features: int) -> Limit:
-        """As many as the base set spans."""
-        if m - 1 <= n_features:
-            return Limit(m - 1, f"m - 1 = {m - 1}")
-        return Limit(n_features, f"n_features={n_features}")
+    def max_components(self, n_base_points: int, n_features: int) -> MaxComponents:
+        """Return the number of dimensions that the base set spans.
 
-    def _embed(self, base: Float32Array, n_components: int, given: Given) -> Float64Array:
+        Parameters
+        ----------
+        n_base_points
+            Size of the base set.
+        n_features
+            Number of features.
+
+        Returns
+        -------
+        The number and its reason.
+        """
+        if n_base_points - 1 <= n_features:
+            return MaxComponents(n_base_points - 1, f"base points - 1 = {n_base_points - 1}")
+        return MaxComponents(n_features, f"n_features={n_features}")
+
+    def _embed(
+        self, base: Float32Array, n_components: int, context: EmbeddingContext
+    ) -> Float64Array:
         return principal_components(base, n_components)
+
+
+def principal_components(base: FloatingArray, n_components: int) -> Float64Array:
+    """Project the base points onto the directions of largest variance."""
+    model = decomposition.PCA(n_components, svd_solver="full")
+    # scikit-learn divides by the total variance, which is zero if all points are equal.
+    with np.errstate(invalid="ignore"):
+        projected: Float64Array = model.fit_transform(np.asarray(base, np.float64))
+    return projected

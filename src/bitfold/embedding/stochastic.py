@@ -1,93 +1,283 @@
-"""What t-SNE, SNE and the elastic embedding share: affinities, then descent."""
+"""What t-SNE, SNE and the elastic embedding share: affinities counted in the data, and descent.
+
+All three pull neighbors together along sparse affinities and push every pair of points apart. The
+repulsion of m points is computed by blocks of rows, as two matrix products with one pass between
+them, so a step costs little more than the products, and memory is one block.
+"""
 
 from __future__ import annotations
 
-from abc import abstractmethod
+import math
 from collections.abc import Callable, Iterable
-from functools import partial
+from dataclasses import dataclass
+from functools import partial, reduce
+from operator import matmul
+from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
 
-from bitfold import _validation
-from bitfold._types import Float32Array
-from bitfold.embedding import descent
-from bitfold.embedding.affinity import counted_affinities, perplexity_affinities
-from bitfold.embedding.base import DataGraph, Embedding, Given, Neighbors
+from bitfold._kernels import forces
+from bitfold._threads import map_blocks, n_threads, serial_blas
+from bitfold._types import Float32Array, Int32Array, StepCallback
+from bitfold.neighbors import Neighbors, count_cooccurrences
 
-Minimize = Callable[[csr_array, int, np.random.Generator, descent.Schedule], descent.Descent]
+MIN_POINTS_SQUARED = 15
+"""Training points per base point from which affinities need no smoothing."""
 
+MIN_POINTS_CUBED = 50
+"""Training points per base point from which small differences between affinities are reliable."""
 
-COUNT_FROM, COUNT_SHARPLY, COUNT_SURELY, COUNT_ENOUGH = 5, 15, 50, 256
-"""Training points a base point: from which on the graph is counted, from which on its counts need
-no smoothing, from which on small differences between them are real, and after which no more are
-looked at."""
+_BLOCK_ROWS = 256
+_MIN_PARALLEL_POINTS = 1024
+"""Below this number of points, one thread is faster than several."""
 
-smoothly_counted = partial(counted_affinities, n_neighbors=40, power=1.0, steps=3)
-"""How a graph is counted where there are few points: their neighbors' neighbors tell more."""
+_CHECK_INTERVAL = 50
+"""Iterations between two checks of the progress."""
 
-sharply_counted = partial(counted_affinities, power=2.0)
-surely_counted = counted_affinities
-"""How it is counted where there are enough, and where there are many."""
+_GUARD_INTERVAL = 5
+"""Iterations between two checks that the steps are not too long; divides the former."""
 
-PERPLEXITY = 5.0
-"""Of the base set's own distances, where the graph cannot be counted."""
-
-
-def how_counted(points_each: float) -> Callable[[Iterable[Neighbors], int], csr_array]:
-    """Return how a graph is counted with so many training points a base point."""
-    if points_each < COUNT_SHARPLY:
-        return smoothly_counted
-    return sharply_counted if points_each < COUNT_SURELY else surely_counted
+_MAX_COST_RISE = 1.2
+"""How far the cost may rise above that of the last check."""
 
 
-class Stochastic(Embedding):
-    """An embedding by descent along affinities; a subclass gives ``_minimizer``."""
+def cooccurrence_affinities(
+    blocks: Iterable[Neighbors],
+    m: int,
+    n_neighbors: int = 12,
+    power: float = 3.0,
+    n_steps: int = 1,
+) -> csr_array:
+    """Return p_ij, proportional to the number of training points between base points i and j.
 
-    def __init__(
-        self,
-        perplexity: float | None = None,
-        max_iter: int = 500,
-        learning_rate: float | None = None,
-    ) -> None:
-        self.perplexity = perplexity
-        self.max_iter = max_iter
-        self.learning_rate = learning_rate
+    A training point counts for the pairs of its nearest base point with its second, third and
+    fourth nearest. Where data are dense on the way from i to j, many points count; where there is
+    a gap, none does, however close the two are: the graph follows the manifold. Counts are divided
+    by the root of the product of the points that each of the two has, as in a cosine; otherwise
+    base points in dense regions would be neighbors of everything. This is the competitive Hebbian
+    rule of topology-representing networks.
 
-    def _embed(self, base: Float32Array, n_components: int, given: Given) -> Float32Array:
-        owner = type(self).__name__
-        max_iter = _validation.check_integer(self.max_iter, "max_iter", owner, low=1)
-        rate = self.learning_rate
-        if rate is not None:
-            rate = _validation.check_positive(rate, "learning_rate", owner)
-        m, data = len(base), given.data
-        points_each = None if data is None else self._points_each(data, m)
-        if data is None or points_each is None:
-            P = self._by_distance(base)
-        else:
-            P = how_counted(points_each)(data.blocks(at_most=COUNT_ENOUGH * m), m)
-        schedule = descent.Schedule(max_iter, rate, on_step=given.on_step)
-        return self._minimizer(m, points_each)(P, n_components, given.rng, schedule).Y
+    Parameters
+    ----------
+    blocks
+        Nearest base points of the training points, at least two of each.
+    m
+        Number of base points.
+    n_neighbors
+        Number of strongest affinities that a base point keeps.
+    power
+        Exponent that sharpens the affinities.
+    n_steps
+        Steps of a random walk along the affinities; more than one smooths unreliable counts.
 
-    def _points_each(self, data: DataGraph, m: int) -> float | None:
-        """Return the training points a base point that the graph is counted with.
+    Returns
+    -------
+    A symmetric matrix that sums to 1.
 
-        None where they are too few, or a perplexity was asked for.
-        """
-        countable = data.k >= 2 and len(data) >= COUNT_FROM * m
-        return len(data) / m if countable and self.perplexity is None else None
+    References
+    ----------
+    Martinetz and Schulten, *Topology representing networks*, Neural Networks 1994.
+    """
+    links = count_cooccurrences(blocks, m)
+    if n_steps > 1:
+        walk = _normalize_rows(links)
+        links = reduce(matmul, [walk] * n_steps)
+    conditional = _normalize_rows(_keep_strongest((links + links.T).tocoo(), n_neighbors, power))
+    # Each base point has the same total weight, so that none is left out in sparse regions.
+    P = (conditional + conditional.T).tocsr()
+    P /= P.sum()
+    P.sort_indices()
+    return P
 
-    def _by_distance(self, base: Float32Array) -> csr_array:
-        owner = type(self).__name__
-        asked = PERPLEXITY if self.perplexity is None else self.perplexity
-        perplexity = _validation.check_positive(asked, "perplexity", owner)
-        if perplexity < 1:
-            _validation.raise_invalid("perplexity", owner, "at least 1", self.perplexity)
-        return perplexity_affinities(base, perplexity)
 
-    @abstractmethod
-    def _minimizer(self, m: int, points_each: float | None) -> Minimize:
-        """Return what minimizes the method's cost for m base points.
+SMOOTHED = partial(cooccurrence_affinities, n_neighbors=40, power=1.0, n_steps=3)
+SQUARED = partial(cooccurrence_affinities, power=2.0)
+CUBED = partial(cooccurrence_affinities, power=3.0)
 
-        ``points_each`` are the training points of one, if the graph was counted with them.
-        """
+
+def affinity_rule(points_per_base: float) -> Callable[[Iterable[Neighbors], int], csr_array]:
+    """Return the affinities that suit a number of training points per base point."""
+    if points_per_base < MIN_POINTS_SQUARED:
+        return SMOOTHED
+    return SQUARED if points_per_base < MIN_POINTS_CUBED else CUBED
+
+
+def _normalize_rows(links: csr_array) -> csr_array:
+    totals = np.asarray(links.sum(axis=1)).ravel()
+    return links.multiply(1 / np.maximum(totals, 1e-300)[:, None]).tocsr()
+
+
+def _keep_strongest(links: coo_array, n_neighbors: int, power: float) -> csr_array:
+    """Keep the strongest links of each row to others, raised to a power."""
+    others = links.row != links.col
+    row, col, data = links.row[others], links.col[others], links.data[others]
+    order = np.lexsort((col, -data, row))
+    row, col, data = row[order], col[order], data[order]
+    rank = np.arange(len(row)) - np.searchsorted(row, row)
+    kept = rank < n_neighbors
+    values = (data[kept] ** power, (row[kept], col[kept]))
+    return coo_array(values, shape=links.shape).tocsr()
+
+
+class Repulsion(NamedTuple):
+    """A quarter of the negative gradient of the repulsion, and its part of the cost."""
+
+    force: Float32Array
+    cost: float
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The cost that a method minimizes.
+
+    ``repulsion`` pushes all pairs apart. ``is_student`` weights attraction by 1 / (1 + d²).
+    ``constant`` makes the cost that of the paper, zero at best. ``cost_error`` is the relative
+    error of an estimated cost.
+    """
+
+    repulsion: Callable[[Float32Array], Repulsion]
+    is_student: bool
+    constant: float = 0.0
+    cost_error: float = 0.0
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The course of a descent.
+
+    It ends after ``max_iter`` iterations, or when 50 of them lower the cost by less than the
+    fraction ``tolerance``. The default ``learning_rate`` is the number of points.
+    """
+
+    max_iter: int = 500
+    learning_rate: float | None = None
+    tolerance: float = 1e-4
+    on_step: StepCallback | None = None
+
+
+class DescentResult(NamedTuple):
+    """An embedding, its cost, and the number of iterations."""
+
+    Y: Float32Array
+    cost: float
+    n_iter: int
+
+
+class _Edges(NamedTuple):
+    """Sparse affinities as the kernels take them."""
+
+    indptr: Int32Array
+    indices: Int32Array
+    values: Float32Array
+
+
+def descend(
+    P: csr_array, objective: Objective, Y: Float32Array, schedule: Schedule
+) -> DescentResult:
+    """Minimize attraction along P plus repulsion, by gradient descent with momentum and gains.
+
+    In 16 and more dimensions, points pass each other freely: neither early exaggeration nor a
+    period of low momentum is needed to untangle them.
+    """
+    Y = np.array(Y, np.float32, order="C")
+    edges = _Edges(P.indptr.astype(np.int32), P.indices.astype(np.int32), P.data.astype(np.float32))
+    velocity, gains, gradient = np.zeros_like(Y), np.ones_like(Y), np.empty_like(Y)
+    rate = schedule.learning_rate or float(len(Y))
+    best, best_cost = Y.copy(), _compute_gradient(Y, edges, objective, gradient)
+    since = 0
+    with serial_blas(), _ignore_overflow():
+        for iteration in range(1, schedule.max_iter + 1):
+            since += 1
+            with_cost = since % _GUARD_INTERVAL == 0 or iteration == schedule.max_iter
+            cost = _compute_gradient(Y, edges, objective, gradient, with_cost=with_cost)
+            if with_cost and not cost <= _MAX_COST_RISE * best_cost:
+                # The steps were too long for this objective: go back and halve them.
+                Y[:], velocity[:], gains[:], rate, since = best, 0, 1, rate / 2, 0
+                continue
+            if since == _CHECK_INTERVAL:
+                if schedule.on_step:
+                    schedule.on_step(iteration, schedule.max_iter)
+                if best_cost - cost < schedule.tolerance * abs(cost):
+                    break
+                best, best_cost, since = Y.copy(), cost, 0
+            forces.step(Y, gradient, velocity, gains, 0.8, rate)
+        cost = _compute_gradient(Y, edges, objective, gradient)
+    # The last steps may have been too long as well.
+    if cost <= best_cost + objective.cost_error * abs(best_cost):
+        return DescentResult(Y, cost, iteration)
+    return DescentResult(best, best_cost, iteration)
+
+
+def _compute_gradient(
+    Y: Float32Array, edges: _Edges, objective: Objective, out: Float32Array, with_cost: bool = True
+) -> float:
+    """Write the gradient to ``out`` and return the cost, if it is wanted."""
+
+    def attract(rows: slice) -> float:
+        own = out[rows]
+        cost = forces.attraction(Y, *edges, objective.is_student, with_cost, rows.start, own)
+        return float(cost)
+
+    attraction = sum_over_row_blocks(attract, len(Y))
+    repulsion = objective.repulsion(Y)
+    out -= repulsion.force
+    out *= np.float32(4)
+    return float(attraction + repulsion.cost + objective.constant)
+
+
+def random_start(m: int, n_components: int, rng: np.random.Generator) -> Float32Array:
+    """Return random points near the origin, as in the t-SNE paper."""
+    return (1e-4 * rng.standard_normal((m, n_components))).astype(np.float32)
+
+
+class GramBlocks:
+    """Inner products of all points, by blocks of rows."""
+
+    def __init__(self, Y: Float32Array) -> None:
+        self.Y = Y
+        self.sq_norms = np.einsum("ij,ij->i", Y, Y)
+        self._transposed = np.ascontiguousarray(Y.T)
+
+    def compute(self, rows: slice) -> Float32Array:
+        """Return the inner products of some points with all points."""
+        products: Float32Array = self.Y[rows] @ self._transposed
+        return products
+
+
+def sum_over_row_blocks(work: Callable[[slice], float], m: int) -> float:
+    """Return the sum of ``work`` over all blocks of rows, computed on all cores if that pays."""
+    blocks = [slice(i, min(i + _BLOCK_ROWS, m)) for i in range(0, m, _BLOCK_ROWS)]
+
+    def work_quietly(rows: slice) -> float:
+        with _ignore_overflow():
+            return work(rows)
+
+    if m < _MIN_PARALLEL_POINTS or n_threads() == 1:
+        return sum(map(work_quietly, blocks))
+    return sum(map_blocks(work_quietly, blocks))
+
+
+def _ignore_overflow() -> np.errstate:
+    """Let steps that are too long overflow; the descent detects them by their cost."""
+    return np.errstate(over="ignore", invalid="ignore")
+
+
+def push_apart(
+    Y: Float32Array, rows: slice, weights: Float32Array, weight_sums: Float32Array
+) -> Float32Array:
+    """Return Σ_j weights_ij (y_i - y_j) for a block of rows."""
+    force: Float32Array = weight_sums[:, None] * Y[rows]
+    force -= weights @ Y
+    return force
+
+
+def normalize_repulsion(force: Float32Array, Z: float) -> Repulsion:
+    """Divide a repulsion by its normalizer Z; its cost is log Z.
+
+    If Z underflows, the cost is infinite, so that the step is rejected.
+    """
+    if not Z > 0:
+        return Repulsion(np.zeros_like(force), math.inf)
+    force *= np.float32(1 / Z)
+    return Repulsion(force, math.log(Z))

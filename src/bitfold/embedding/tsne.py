@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -10,110 +12,46 @@ from scipy.sparse import csr_array
 from bitfold import _validation
 from bitfold._kernels import forces
 from bitfold._types import Float32Array, Int32Array, Int64Array
-from bitfold.embedding import descent, sampled_repulsion
-from bitfold.embedding.stochastic import COUNT_SURELY, Minimize, Stochastic
+from bitfold.embedding import repulsion
+from bitfold.embedding.base import StochasticEmbedding
+from bitfold.embedding.stochastic import (
+    MIN_POINTS_CUBED,
+    DescentResult,
+    GramBlocks,
+    Objective,
+    Repulsion,
+    Schedule,
+    descend,
+    normalize_repulsion,
+    push_apart,
+    random_start,
+    sum_over_row_blocks,
+)
 
-LATE = 0.2
-"""Share of the iterations that exaggerates."""
-
-
-def cauchy_repulsion(Y: Float32Array) -> descent.Push:
-    """Σ_j w_ij² (y_i - y_j) / Z with w = 1 / (1 + d²); its cost is log Z."""
-    products = descent.Products(Y)
-    force = np.empty_like(Y)
-
-    def push(rows: slice) -> float:
-        weights = products.of(rows)
-        sums = np.empty(len(weights), np.float32)
-        mass = forces.cauchy(weights, products.sq_norms, rows.start, sums)
-        force[rows] = descent.push_apart(Y, rows, weights, sums)
-        return float(mass)
-
-    Z = descent.over_row_blocks(push, len(Y))
-    return descent.normalized(force, Z)
+EXAGGERATED_FRACTION = 0.2
+"""Final fraction of the iterations in which attraction is exaggerated."""
 
 
-def cauchy_estimate(Y: Float32Array, near: Int32Array, sample: Int64Array) -> descent.Push:
-    """As ``cauchy_repulsion``, by the listed pairs and, for all others, by ``sample``."""
-    m, share = len(Y), len(Y) / len(sample)
-    columns = np.ascontiguousarray(Y[sample])
-    transposed = np.ascontiguousarray(columns.T)
-    column_norms = np.einsum("ij,ij->i", columns, columns)
-    # What a listed pair counts beyond what it counts as part of the sample.
-    beyond = np.ones(m, np.float32)
-    beyond[sample] -= np.float32(share)
-    force = np.empty_like(Y)
+class TSNE(StochasticEmbedding):
+    """t-distributed stochastic neighbor embedding, the best method of the paper (IMH-tSNE).
 
-    def push(rows: slice) -> float:
-        mine = Y[rows]
-        weights = mine @ transposed
-        sums = np.empty(len(mine), np.float32)
-        norms = np.einsum("ij,ij->i", mine, mine)
-        far = forces.cauchy_between(weights, norms, column_norms, sums)
-        part = sums[:, None] * mine
-        part -= weights @ columns
-        part *= np.float32(share)
-        mass = forces.add_near(Y, near, beyond, rows.start, part)
-        force[rows] = part
-        return float(share * far + mass)
-
-    # A sampled point met itself once, at weight 1.
-    Z = descent.over_row_blocks(push, m) - share * len(sample)
-    return descent.normalized(force, Z)
-
-
-def tsne(
-    P: csr_array,
-    n_components: int,
-    rng: np.random.Generator,
-    schedule: descent.Schedule,
-    exaggeration: float = 1.0,
-) -> descent.Descent:
-    """Minimize KL(P || Q), Eq. (11), with q_ij ∝ 1 / (1 + |y_i - y_j|²).
-
-    The last fifth of the iterations pulls ``exaggeration`` times as strongly: what belongs
-    together then closes ranks, and shares its codes.
-    """
-    start = descent.random_start(P.shape[0], n_components, rng)
-    objective = kl_divergence(P, rng)
-    if exaggeration == 1:
-        return descent.descend(P, objective, start, schedule)
-    first, last = descent.in_two(schedule, LATE)
-    found = descent.descend(P, objective, start, first)
-    if not last.max_iter:
-        return found
-    closed = descent.descend(exaggeration * P, objective, found.Y, last)
-    return closed._replace(n_iter=found.n_iter + closed.n_iter)
-
-
-def kl_divergence(P: csr_array, rng: np.random.Generator) -> descent.Objective:
-    """Eq. (11), by all pairs or, of many points, by near pairs and a sample of the far ones."""
-    constant = descent.negative_entropy(P)
-    return sampled_repulsion.objective(
-        cauchy_repulsion, cauchy_estimate, P.shape[0], rng, student=True, constant=constant
-    )
-
-
-class TSNE(Stochastic):
-    """t-distributed stochastic neighbor embedding: IMH-tSNE, the paper's best.
-
-    Neighbors of the base set stay neighbors, and all others are pushed apart by a heavy-tailed
+    Neighbors in the base set stay neighbors. All other pairs are pushed apart by a heavy-tailed
     distribution, so that clusters do not crowd together: Eq. (11).
 
     Parameters
     ----------
     perplexity
-        Effective number of neighbors of a base point, by distance (the paper's form). None counts
-        the neighbors in the training data, where there are 5 for each base point, and is 5 else.
+        Effective number of neighbors of a base point by distance, as in the paper. None counts
+        affinities in the training data; with fewer than 5 training points per base point, it is
+        a perplexity of 5.
     max_iter
-        The most iterations; fewer if the cost stops falling.
+        Maximum number of iterations; fewer if the cost stops falling.
     learning_rate
-        Step of the descent; None is the number of base points.
+        Step size of the descent; None is the number of base points.
     exaggeration
-        How much more strongly neighbors attract each other in the last fifth of the iterations:
-        codes repeat more often, and a lookup in a radius finds more. None is 1, and where the
-        neighbors are counted with fewer than 50 training points a base point the sixth root of
-        the thousands of base points, at least 1.
+        Factor of the attraction in the last fifth of the iterations. With a larger factor more
+        points share a code, and a radius lookup finds more. None is 1, or (m / 1000)^(1/6) for
+        m > 1000 base points with fewer than 50 training points each.
 
     References
     ----------
@@ -135,15 +73,112 @@ class TSNE(Stochastic):
         super().__init__(perplexity, max_iter, learning_rate)
         self.exaggeration = exaggeration
 
-    def _minimizer(self, m: int, points_each: float | None) -> Minimize:
-        return partial(tsne, exaggeration=self._exaggeration(m, points_each))
+    def _minimizer(
+        self, m: int, points_per_base: float | None
+    ) -> Callable[[csr_array, int, np.random.Generator, Schedule], DescentResult]:
+        return partial(tsne, exaggeration=self._choose_exaggeration(m, points_per_base))
 
-    def _exaggeration(self, m: int, points_each: float | None) -> float:
+    def _choose_exaggeration(self, m: int, points_per_base: float | None) -> float:
         if self.exaggeration is not None:
             return _validation.check_positive(
                 self.exaggeration, "exaggeration", type(self).__name__
             )
-        if points_each is None or points_each >= COUNT_SURELY:
+        if points_per_base is None or points_per_base >= MIN_POINTS_CUBED:
             return 1.0
-        # The more base points, the less each pair is pulled, and the looser clusters become.
+        # The more base points, the less each pair attracts, and the looser clusters become.
         return max(1.0, float((m / 1000) ** (1 / 6)))
+
+
+def tsne(
+    P: csr_array,
+    n_components: int,
+    rng: np.random.Generator,
+    schedule: Schedule,
+    exaggeration: float = 1.0,
+) -> DescentResult:
+    """Minimize KL(P || Q), Eq. (11), with q_ij ∝ 1 / (1 + |y_i - y_j|²).
+
+    In the last fifth of the iterations, attraction is multiplied by ``exaggeration``: points that
+    belong together move closer and share their codes.
+    """
+    start = random_start(P.shape[0], n_components, rng)
+    objective = kl_divergence(P, rng)
+    if exaggeration == 1:
+        return descend(P, objective, start, schedule)
+    first, last = split_schedule(schedule, EXAGGERATED_FRACTION)
+    found = descend(P, objective, start, first)
+    if not last.max_iter:
+        return found
+    closer = descend(exaggeration * P, objective, found.Y, last)
+    return closer._replace(n_iter=found.n_iter + closer.n_iter)
+
+
+def split_schedule(schedule: Schedule, fraction: float) -> tuple[Schedule, Schedule]:
+    """Split a schedule into all but the last ``fraction`` of its iterations, and the rest."""
+    n_last = int(fraction * schedule.max_iter)
+    n_first = schedule.max_iter - n_last
+
+    def report(done: int, total: int, offset: int) -> None:
+        if schedule.on_step:
+            schedule.on_step(offset + done, schedule.max_iter)
+
+    return (
+        replace(schedule, max_iter=n_first, on_step=partial(report, offset=0)),
+        replace(schedule, max_iter=n_last, on_step=partial(report, offset=n_first)),
+    )
+
+
+def kl_divergence(P: csr_array, rng: np.random.Generator) -> Objective:
+    """Return Eq. (11), estimated if there are many points."""
+    p = P.data[P.data > 0]
+    negative_entropy = float(np.sum(p * np.log(p)))
+    m = P.shape[0]
+    if m <= repulsion.MAX_EXACT_POINTS:
+        return Objective(cauchy_repulsion, is_student=True, constant=negative_entropy)
+    estimated = repulsion.NeighborListRepulsion(cauchy_estimate, m, rng)
+    return Objective(estimated, True, negative_entropy, repulsion.COST_ERROR)
+
+
+def cauchy_repulsion(Y: Float32Array) -> Repulsion:
+    """Return Σ_j w_ij² (y_i - y_j) / Z with w = 1 / (1 + d²); its cost is log Z."""
+    gram = GramBlocks(Y)
+    force = np.empty_like(Y)
+
+    def push(rows: slice) -> float:
+        weights = gram.compute(rows)
+        sums = np.empty(len(weights), np.float32)
+        mass = forces.cauchy(weights, gram.sq_norms, rows.start, sums)
+        force[rows] = push_apart(Y, rows, weights, sums)
+        return float(mass)
+
+    Z = sum_over_row_blocks(push, len(Y))
+    return normalize_repulsion(force, Z)
+
+
+def cauchy_estimate(Y: Float32Array, lists: Int32Array, sample: Int64Array) -> Repulsion:
+    """Estimate ``cauchy_repulsion`` from neighbor lists and, for other pairs, a sample."""
+    m, share = len(Y), len(Y) / len(sample)
+    columns = np.ascontiguousarray(Y[sample])
+    transposed = np.ascontiguousarray(columns.T)
+    column_norms = np.einsum("ij,ij->i", columns, columns)
+    # Weight of a listed pair in addition to its weight in the sample.
+    additional = np.ones(m, np.float32)
+    additional[sample] -= np.float32(share)
+    force = np.empty_like(Y)
+
+    def push(rows: slice) -> float:
+        own = Y[rows]
+        weights = own @ transposed
+        sums = np.empty(len(own), np.float32)
+        norms = np.einsum("ij,ij->i", own, own)
+        far = forces.cauchy_between(weights, norms, column_norms, sums)
+        part = sums[:, None] * own
+        part -= weights @ columns
+        part *= np.float32(share)
+        near = forces.add_near(Y, lists, additional, rows.start, part)
+        force[rows] = part
+        return float(share * far + near)
+
+    # Each sampled point was compared with itself, at weight 1.
+    Z = sum_over_row_blocks(push, m) - share * len(sample)
+    return normalize_repulsion(force, Z)

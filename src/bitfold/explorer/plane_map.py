@@ -16,9 +16,9 @@ from bitfold.embedding import TSNE
 from bitfold.explorer.items import UNLABELED, Items
 from bitfold.explorer.models import IndexedModel
 from bitfold.hashers.base.base_set import BaseSetHasher
-from bitfold.induction import BaseSet, learn_bandwidth
+from bitfold.induction import induce, learn_bandwidth
 from bitfold.io import cache, model_file
-from bitfold.rotation import bits
+from bitfold.neighbors import NearestBasePoints
 
 PERPLEXITY = 15.0
 """Perplexity of the map; larger than for codes, so that clusters are visible."""
@@ -59,7 +59,7 @@ class MapPlacement:
         Subtracted from vectors; None if codes are placed.
     """
 
-    base: BaseSet
+    base: NearestBasePoints
     positions: Float32Array
     bandwidth: float
     center: Float32Array | None
@@ -67,7 +67,7 @@ class MapPlacement:
     def place(self, vectors: AnyArray | None, codes: Codes) -> Float32Array | None:
         """Return the positions of vectors or codes; None if vectors are needed and missing."""
         if self.center is None:
-            return self.base.induce(_signs(codes), self.positions, self.bandwidth)
+            return induce(self.base.find(_signs(codes)), self.positions, self.bandwidth)
         if vectors is None:
             return None
         rows = np.ascontiguousarray(np.asarray(vectors, np.float64) - self.center, np.float32)
@@ -136,9 +136,9 @@ def _make_placement(
     if isinstance(hasher, BaseSetHasher):
         positions = _positions(hasher.base_set_, on_step)
         if vectors is not None:
-            base = BaseSet(hasher.base_set_, hasher.n_neighbors_)
+            base = hasher.nearest_base_points
             return MapPlacement(base, positions, hasher.bandwidth_, hasher.center_)
-        points = _signs(Codes.from_bits(bits(hasher.bit_embedding_)))
+        points = _signs(Codes.from_bits(hasher.bit_embedding_ > 0))
         return _learn_placement(points, positions, hasher.n_neighbors_, None, _signs(codes))
     if vectors is None:
         points, center, rows = _signs(codes), None, _signs(codes)
@@ -160,8 +160,8 @@ def _learn_placement(
     center: Float32Array | None,
     rows: Float32Array,
 ) -> MapPlacement:
-    base = BaseSet(points, min(k, len(points)))
-    return MapPlacement(base, positions, learn_bandwidth(base.neighbors(rows)), center)
+    base = NearestBasePoints(points, min(k, len(points)))
+    return MapPlacement(base, positions, learn_bandwidth(base.find(rows)), center)
 
 
 def _positions(points: Float32Array, on_step: StepCallback) -> Float32Array:
@@ -189,8 +189,9 @@ def _embed(points: Float32Array, on_step: StepCallback) -> Float32Array:
     if n > N_ANCHORS:
         some = np.sort(np.random.default_rng(0).permutation(n)[:N_ANCHORS])
         placed = _embed(points[some], on_step)
-        anchors = BaseSet(np.ascontiguousarray(points[some]), N_NEIGHBORS)
-        return anchors.induce(points, placed, learn_bandwidth(anchors.neighbors(points)))
+        anchors = NearestBasePoints(np.ascontiguousarray(points[some]), N_NEIGHBORS)
+        neighbors = anchors.find(points)
+        return induce(neighbors, placed, learn_bandwidth(neighbors))
     method = TSNE(perplexity=min(PERPLEXITY, n / 4))
     return np.ascontiguousarray(method.embed(points, 2, rng=0, on_step=on_step), np.float32)
 
@@ -206,8 +207,8 @@ def _label_base_points(base: Float32Array, points: Float32Array, labels: Int32Ar
     labeled = labels != UNLABELED
     if not len(base) or not labeled.any():
         return out
-    around = BaseSet(np.ascontiguousarray(points[labeled]), N_VOTERS)
-    votes = labels[labeled][around.neighbors(base).indices]
+    around = NearestBasePoints(np.ascontiguousarray(points[labeled]), N_VOTERS)
+    votes = labels[labeled][around.find(base).indices]
     ballots = np.stack([np.repeat(np.arange(len(base)), votes.shape[1]), votes.ravel()], axis=1)
     pairs, counts = np.unique(ballots, axis=0, return_counts=True)
     # The label with the most votes is written last.

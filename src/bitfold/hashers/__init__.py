@@ -6,7 +6,7 @@ from bitfold.hashers.agh import AGH
 from bitfold.hashers.base.hasher import Hasher
 from bitfold.hashers.bre import BRE
 from bitfold.hashers.ccaitq import CCAITQ
-from bitfold.hashers.imh import IMH, SupervisedIMH
+from bitfold.hashers.imh import IMH
 from bitfold.hashers.itq import ITQ
 from bitfold.hashers.klsh import KLSH
 from bitfold.hashers.ksh import KSH
@@ -22,6 +22,7 @@ from bitfold.hashers.sklsh import SKLSH
 from bitfold.hashers.sph import SpH
 from bitfold.hashers.ssh import SSH
 from bitfold.hashers.sth import STH
+from bitfold.hashers.supervised_imh import SupervisedIMH
 
 __all__ = [
     "AGH",

@@ -9,7 +9,6 @@ from sklearn.utils import Tags
 
 from bitfold import _validation
 from bitfold._types import Int64Array
-from bitfold.base_set import is_labeled
 from bitfold.hashers.base.hasher import Hasher
 
 
@@ -40,7 +39,7 @@ class Labeled(NamedTuple):
 def labeled(y: Any, n_rows: int, owner: str) -> Labeled:
     """Check labels; -1 is unlabeled, as in scikit-learn."""
     y = _validation.check_labels(y, n_rows, owner)
-    rows = np.flatnonzero(is_labeled(y))
+    rows = np.flatnonzero(_validation.is_labeled(y))
     names, classes = np.unique(y[rows], return_inverse=True)
     if len(names) < 2:
         _validation.raise_invalid("y", owner, "labels of at least 2 classes", len(names))

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bitfold import _validation
-from bitfold._linalg.principal import along, n_bits_within_features
-from bitfold._linalg.scatter import Scatter, scatter, whitening
-from bitfold._linalg.spectral import with_fixed_signs
+from bitfold._linalg.principal import n_bits_within_features, project_sample
+from bitfold._linalg.scatter import Scatter, measure_scatter
+from bitfold._linalg.spectral import fix_signs, whiten_covariance
 from bitfold._threads import serial_blas
 from bitfold._types import Float64Array, ProgressCallback, Seed
 from bitfold.hashers._labels import SupervisedMixin, labeled
@@ -36,9 +36,12 @@ def cca(measured: Scatter, regularization: float) -> Correlated:
     shares = measured.shares
     Cxy = ((measured.means - measured.mean) * shares[:, None]).T
     Cyy = np.diag(shares) - np.outer(shares, shares)
-    Wx, Wy = whitening(measured.covariance, regularization), whitening(Cyy, regularization)
+    Wx, Wy = (
+        whiten_covariance(measured.covariance, regularization),
+        whiten_covariance(Cyy, regularization),
+    )
     left, correlations, _ = np.linalg.svd(Wx.T @ Cxy @ Wy, full_matrices=False)
-    return Correlated(np.ascontiguousarray(with_fixed_signs(Wx @ left).T), correlations)
+    return Correlated(np.ascontiguousarray(fix_signs(Wx @ left).T), correlations)
 
 
 def scaled_directions(found: Correlated, n_bits: int) -> Float64Array:
@@ -103,11 +106,11 @@ class CCAITQ(SupervisedMixin, LinearHasher):
         max_iter = _validation.check_integer(self.max_iter, "max_iter", rows.owner, low=0)
         known = labeled(y, len(rows), rows.owner)
         for_sample, for_rotation = _validation.spawn_generators(self.random_state, 2)
-        measured = scatter(rows, known)
+        measured = measure_scatter(rows, known.rows, known.classes)
         with serial_blas():  # the same directions on any number of cores
             directions = scaled_directions(cca(measured, regularization), n_bits)
         progress("correlations", 1, 1)
-        V = along(rows, directions, SAMPLE, for_sample, known.rows)
+        V = project_sample(rows, directions, SAMPLE, for_sample, known.rows)
         V -= (directions @ measured.mean).astype(np.float32)
         R = itq(V, for_rotation, max_iter, on_step=partial(progress, "rotation")).matrix
         with serial_blas():

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from bitfold import _validation
-from bitfold._linalg.principal import along, n_bits_within_features, principal_directions
+from bitfold._linalg.principal import n_bits_within_features, principal_directions, project_sample
 from bitfold._types import ProgressCallback, Seed
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.io.rows import Rows
@@ -58,6 +58,6 @@ class ITQ(LinearHasher):
         for_sample, for_rotation = _validation.spawn_generators(self.random_state, 2)
         directions = principal_directions(rows, n_bits).directions
         progress("principal directions", 1, 1)
-        V = along(rows, directions, SAMPLE, for_sample)
+        V = project_sample(rows, directions, SAMPLE, for_sample)
         R = itq(V, for_rotation, max_iter, on_step=partial(progress, "rotation")).matrix
         return self._fitted_hyperplanes(R.T @ directions)

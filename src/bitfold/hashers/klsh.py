@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
 
 from bitfold import _validation
+from bitfold._linalg.spectral import inverse_root
 from bitfold._threads import serial_blas
 from bitfold._types import Float64Array, ProgressCallback, Seed
 from bitfold.hashers.base.kernel import KernelHasher, bandwidth_for, centered_kernel, kernel
@@ -15,15 +15,6 @@ from bitfold.io.rows import Rows
 
 _NULL = 1e-6
 """Eigenvalues below this part of the largest are rounding: kernels are float32."""
-
-
-def inverse_root(K: Float64Array) -> Float64Array:
-    """K^(-1/2) of a symmetric matrix without negative eigenvalues, zero where K is."""
-    values, vectors = eigh(K)
-    kept = values > _NULL * values[-1]
-    left = vectors[:, kept]
-    root: Float64Array = (left / np.sqrt(values[kept])) @ left.T
-    return root
 
 
 def subsets(n_bits: int, n: int, size: int, rng: np.random.Generator) -> Float64Array:
@@ -46,7 +37,7 @@ def random_coefficients(K: Float64Array, chosen: Float64Array) -> Float64Array:
     chosen
         Indicators of the subsets, one a row.
     """
-    coefficients: Float64Array = chosen @ inverse_root(K)
+    coefficients: Float64Array = chosen @ inverse_root(K, _NULL)
     return coefficients
 
 

@@ -6,10 +6,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh
 
 from bitfold import _validation
-from bitfold._linalg.spectral import largest
+from bitfold._linalg.spectral import largest_eigenvectors, signs, whiten_columns
 from bitfold._threads import serial_blas
 from bitfold._types import Float64Array, Int64Array, ProgressCallback, Seed, StepCallback
 from bitfold.hashers._labels import SupervisedMixin, labeled
@@ -135,23 +134,6 @@ def _downhill(
         step /= 2
 
 
-def sign(x: Float64Array) -> Float64Array:
-    """±1 as the hash function has it: above zero or not."""
-    return np.where(x > 0, 1.0, -1.0)
-
-
-def whitening(K: Float64Array) -> Float64Array:
-    """Return W for which Z = K W has ZᵀZ = n I, without the directions that are rounding.
-
-    The generalized eigenvectors of (KᵀRK, KᵀK) are then W times plain ones of ZᵀRZ, whether or
-    not KᵀK can be inverted, and the descent sees no direction longer than another.
-    """
-    values, vectors = eigh(K.T @ K)
-    kept = values > _NULL * values[-1]
-    W: Float64Array = vectors[:, kept] * np.sqrt(len(K) / values[kept])
-    return W
-
-
 def supervised_bits(
     K: Float64Array, classes: Int64Array, n_bits: int, *, on_step: StepCallback | None = None
 ) -> Bits:
@@ -168,18 +150,18 @@ def supervised_bits(
     on_step
         Called with (done, total) as the work goes on.
     """
-    W = whitening(K)
+    W = whiten_columns(K, _NULL)
     Z = K @ W
     residue = Residue(classes, n_bits)
     between = residue.between(Z)
     coefficients, objectives = np.empty((n_bits, len(W))), [residue.square]
     for bit in range(n_bits):
-        start = largest(between, 1).vectors[:, 0]
+        start = largest_eigenvectors(between, 1).vectors[:, 0]
         ends = (start, descend(start, Z, residue))
         # The smooth loss is not the true one: the start is kept where it was the better.
-        fits = [residue.fit(sign(Z @ v)) for v in ends]
+        fits = [residue.fit(signs(Z @ v)) for v in ends]
         v = ends[int(np.argmax(fits))]
-        h = sign(Z @ v)
+        h = signs(Z @ v)
         residue.subtract(h)
         explained = h @ Z
         between -= np.outer(explained, explained)

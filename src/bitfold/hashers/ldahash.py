@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bitfold import _validation
-from bitfold._linalg.principal import along, n_bits_within_features
-from bitfold._linalg.scatter import Scatter, scatter, whitening
-from bitfold._linalg.spectral import largest, with_fixed_signs
+from bitfold._linalg.principal import n_bits_within_features, project_sample
+from bitfold._linalg.scatter import Scatter, measure_scatter
+from bitfold._linalg.spectral import fix_signs, largest_eigenvectors, whiten_covariance
 from bitfold._threads import serial_blas
 from bitfold._types import Float32Array, Float64Array, Int64Array, ProgressCallback, Seed
 from bitfold.hashers._labels import Labeled, SupervisedMixin, labeled
@@ -68,9 +68,9 @@ def discriminants(pairs: PairCovariances, n: int, regularization: float) -> Floa
     The paper minimizes the inverse ratio, which is the same but for what never varies: there 0/0
     must not win, so it is Σ_P that is whitened and regularized.
     """
-    W = whitening(pairs.positive, regularization)
-    found = W @ largest(W.T @ pairs.negative @ W, n).vectors
-    return np.ascontiguousarray(with_fixed_signs(found).T)
+    W = whiten_covariance(pairs.positive, regularization)
+    found = W @ largest_eigenvectors(W.T @ pairs.negative @ W, n).vectors
+    return np.ascontiguousarray(fix_signs(found).T)
 
 
 class Pairs(NamedTuple):
@@ -193,12 +193,12 @@ class LDAHash(SupervisedMixin, LinearHasher):
         if len(known.rows) == known.n_classes:
             _validation.raise_invalid("y", rows.owner, "labels that some rows share", "none twice")
         for_rows, for_pairs = _validation.spawn_generators(self.random_state, 2)
-        pairs = pair_covariances(rows, known, scatter(rows, known))
+        pairs = pair_covariances(rows, known, measure_scatter(rows, known.rows, known.classes))
         with serial_blas():  # the same directions on any number of cores
             directions = discriminants(pairs, n_bits, regularization)
         progress("directions", 1, 1)
         part = known.sample(SAMPLE, for_rows)
-        V = along(rows, directions, len(part.rows), for_rows, part.rows)
+        V = project_sample(rows, directions, len(part.rows), for_rows, part.rows)
         positive = draw_positive(part.classes, n_pairs, for_pairs)
         negative = draw_negative(part.classes, n_pairs, for_pairs)
         thresholds = np.empty(n_bits)

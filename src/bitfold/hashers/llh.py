@@ -1,4 +1,4 @@
-"""Locally linear hashing: codes that rebuild each other as the points do."""
+"""Locally linear hashing: codes that reconstruct each other as the points do."""
 
 from __future__ import annotations
 
@@ -12,65 +12,47 @@ from bitfold import _validation
 from bitfold._kernels import products
 from bitfold._kernels.locally_linear import sparse_weights, weighted_sum
 from bitfold._linalg import graph, spectral
-from bitfold._linalg.principal import DEFAULT_BITS
+from bitfold._linalg.principal import DEFAULT_N_BITS
 from bitfold._threads import serial_blas
-from bitfold._types import (
-    Float32Array,
-    Float64Array,
-    ProgressCallback,
-    Seed,
-    StepCallback,
-)
+from bitfold._types import Float32Array, Float64Array, ProgressCallback, Seed, StepCallback
 from bitfold.base_set import BaseStrategy, KMeansBase
 from bitfold.hashers.base.base_set import BaseSetHasher
 from bitfold.hashers.base.hasher import Hasher
-from bitfold.hashers.strategies import base_strategy
-from bitfold.induction import BaseSet
+from bitfold.hashers.strategies import BASE_STRATEGIES
 from bitfold.io.rows import Rows
+from bitfold.neighbors import index_base_points
 from bitfold.rotation import itq
 
 
-class Carrier(NamedTuple):
-    """The base set, ready to be searched, and the squared distances within it."""
-
-    base: BaseSet
-    apart: Float32Array
-
-
-class Joint(NamedTuple):
-    """The embedding, turned toward its signs, and the objective before each step to it."""
+class JointEmbedding(NamedTuple):
+    """An embedding close to its signs, and the objective before each step."""
 
     embedding: Float64Array
     losses: list[float]
 
 
-def sq_distances(points: Float32Array) -> Float32Array:
+def squared_distances(points: Float32Array) -> Float32Array:
     """Return |b_i - b_j|² of all pairs."""
-    apart = np.empty((len(points), len(points)), np.float32)
-    products.sq_distances(points, points, apart)
-    return apart
+    out = np.empty((len(points), len(points)), np.float32)
+    products.sq_distances(points, points, out)
+    return out
 
 
-def rebuilding_error(
-    points: Float32Array, apart: Float32Array, k: int, penalty: float
+def reconstruction_error(
+    points: Float32Array, sq_distances: Float32Array, k: int, penalty: float
 ) -> Float64Array:
-    """Return M = (I - W)ᵀ(I - W), W rebuilding each point from its k nearest others."""
-    near = graph.nearest(points, k).indices.astype(np.int32)
-    weights = np.empty(near.shape, np.float32)
-    distances = np.take_along_axis(apart, near, axis=1).astype(np.float64)
-    sparse_weights(near, distances, apart, penalty, weights)
-    W = graph.sparse_rows(near, weights.astype(np.float64), len(points))
+    """Return M = (I - W)ᵀ(I - W), where W reconstructs each point from its k nearest others."""
+    neighbors = graph.find_neighbors(points, k).indices.astype(np.int32)
+    weights = np.empty(neighbors.shape, np.float32)
+    distances = np.take_along_axis(sq_distances, neighbors, axis=1).astype(np.float64)
+    sparse_weights(neighbors, distances, sq_distances, penalty, weights)
+    W = graph.sparse_rows(neighbors, weights.astype(np.float64), len(points))
     residual = sparse.eye_array(len(points), format="csr") - W
     M: Float64Array = (residual.T @ residual).toarray()
     return M
 
 
-def signs(Z: Float64Array) -> Float64Array:
-    """Return 1 above zero and -1 elsewhere."""
-    return np.where(Z > 0, 1.0, -1.0)
-
-
-def frame(target: Float64Array) -> Float64Array:
+def closest_frame(target: Float64Array) -> Float64Array:
     """Return the Z closest to the target, of those with ZᵀZ = mI and Zᵀ1 = 0."""
     left, _, right = np.linalg.svd(target - target.mean(axis=0), full_matrices=False)
     Z: Float64Array = np.sqrt(len(target)) * left @ right
@@ -84,61 +66,66 @@ def joint_embedding(
     max_iter: int,
     rng: np.random.Generator,
     on_step: StepCallback | None = None,
-) -> Joint:
+) -> JointEmbedding:
     """Minimize tr(ZᵀMZ) + η |B - ZR|² over Z, the rotation R and the signs B, in turn.
 
-    Z keeps ZᵀZ = mI and Zᵀ1 = 0. As neither that nor the first term feels a rotation, ZR is sought
-    at once and called Z. It starts as LLE's embedding, rotated by iterative quantization. No step
-    raises the objective: for Z the first term is replaced by its linear bound from above, which
-    touches it where Z is.
+    Z satisfies ZᵀZ = mI and Zᵀ1 = 0. Neither that nor the first term depends on a rotation, so ZR
+    is found at once and called Z. It starts from the embedding of LLE, rotated by iterative
+    quantization. No step increases the objective: in the step for Z, the first term is replaced
+    by a linear upper bound that is exact at the current Z.
     """
-    bound = float(spectral.largest(M, 1).values[0])
-    Z = spectral.smoothest(M, n_bits)
+    bound = float(spectral.largest_eigenvectors(M, 1).values[0])
+    Z = spectral.minimize_trace(M, n_bits)
     Z = Z @ itq(Z.astype(np.float32), rng).matrix
     losses = []
     for step in range(max_iter):
-        B = signs(Z)
+        B = spectral.signs(Z)
         MZ = M @ Z
         losses.append(float(np.sum(Z * MZ) + eta * np.square(B - Z).sum()))
-        Z = frame(bound * Z - MZ + eta * B)
+        Z = closest_frame(bound * Z - MZ + eta * B)
         if on_step:
             on_step(step + 1, max_iter)
-    return Joint(Z, losses)
+    return JointEmbedding(Z, losses)
 
 
 class LLH(BaseSetHasher):
-    """Locally linear hashing: a point's code is rebuilt from its neighbors' as the point is.
+    """Locally linear hashing: the codes of neighbors reconstruct a code as they do the point.
 
-    Each point is written as a combination of a few near ones, by weights that sum to one, may be
-    negative and cost more the farther they reach. An embedding is sought that the same weights
-    rebuild and that lies close to its signs. To bound what is held, the points that are embedded
-    are a base set and not all the training data; any other point is carried by its weights over
-    the nearest of them, as the paper's are over all training points.
+    Each point is written as a combination of a few near ones, with weights that sum to one, may be
+    negative, and cost more for distant points. LLH finds an embedding that the same weights
+    reconstruct and that is close to its signs. To bound memory, it embeds a base set instead of
+    all training data; any other point is combined from its nearest base points.
 
     Parameters
     ----------
     n_bits
-        Length of the codes, at most the number of base points less one; None is 64, or as many as
-        there are.
+        Length of the codes, at most the number of base points minus one; None is 64, or that
+        limit if it is smaller.
     base
-        How to choose the points that are embedded: a strategy, or "kmeans", "kmedoids", "random".
-        None is ``KMeansBase(1000)``.
+        How to choose the base set: a strategy, or "kmeans", "kmedoids", "random". None is
+        ``KMeansBase(1000)``.
     n_neighbors
-        Nearest points that a point may be rebuilt from.
+        Number of nearest base points that a point may be combined from.
     sparsity
-        λ, the price of weights against the error of rebuilding relative to the mean squared
-        distance of the neighbors. More of it leaves fewer and nearer ones.
+        λ, the cost of weights relative to the reconstruction error, in units of the mean squared
+        distance of the neighbors. A larger value leaves fewer and nearer base points.
     eta
-        η, the weight of closeness to signs against rebuilding in the embedding.
+        η, the weight of closeness to signs relative to reconstruction.
     max_iter
-        Rounds of embedding and signs.
+        Number of alternations between embedding and signs.
     random_state
         Seed or generator.
 
     Attributes
     ----------
+    base_set_
+        The base set, relative to ``center_``, one row per base point.
     bit_embedding_
-        What the weights combine, one row a base point.
+        Embedding of the base set; the signs of its combinations are the bits.
+    n_neighbors_
+        Number of nearest base points that a point may be combined from.
+    sparsity_
+        λ.
 
     References
     ----------
@@ -183,47 +170,52 @@ class LLH(BaseSetHasher):
         owner = type(self).__name__
         if self.n_bits is not None:
             _validation.check_integer(self.n_bits, "n_bits", owner, low=1)
-        self.sparsity_ = _validation.check_positive(self.sparsity, "sparsity", owner)
+        n_neighbors = _validation.check_integer(self.n_neighbors, "n_neighbors", owner, low=1)
+        sparsity = _validation.check_positive(self.sparsity, "sparsity", owner)
         eta = _validation.check_positive(self.eta, "eta", owner)
         max_iter = _validation.check_integer(self.max_iter, "max_iter", owner, low=0)
-        base = base_strategy(self.base, owner, KMeansBase(1000))
-        for_base, for_rotation = _validation.spawn_generators(self.random_state, 2)
-        points = base.choose(rows, rng=for_base, on_step=partial(progress, "base set"))
-        self._settle_points(points)
-        self.n_bits_ = self._length(len(points) - 1)
-        M = rebuilding_error(self.base_set_, self._carrier.apart, self.n_neighbors_, self.sparsity_)
+        base = _validation.check_strategy(
+            self.base,
+            "base",
+            owner,
+            BASE_STRATEGIES,
+            BaseStrategy,
+            KMeansBase(1000),
+            n_base_points=1000,
+        )
+        base_rng, rotation_rng = _validation.spawn_generators(self.random_state, 2)
+        points = base.choose(rows, rng=base_rng, on_step=partial(progress, "base set")).points
+        nearest = index_base_points(points, n_neighbors, owner)
+        n_bits = self._check_n_bits(len(points) - 1)
+        sq_distances = squared_distances(nearest.points)
+        M = reconstruction_error(nearest.points, sq_distances, nearest.k, sparsity)
         progress("weights", 1, 1)
         on_step = partial(progress, "embedding")
-        # Not on all cores: sums rounded in another order would lead elsewhere in the end.
+        # On one core: other rounding would lead to another embedding.
         with serial_blas():
-            Z = joint_embedding(M, self.n_bits_, eta, max_iter, for_rotation, on_step).embedding
-        self.bit_embedding_ = np.ascontiguousarray(Z, np.float32)
-        return {}
+            Z = joint_embedding(M, n_bits, eta, max_iter, rotation_rng, on_step).embedding
+        return {
+            "n_bits_": n_bits,
+            "base_set_": nearest.points,
+            "bit_embedding_": np.ascontiguousarray(Z, np.float32),
+            "n_neighbors_": nearest.k,
+            "sparsity_": sparsity,
+        }
 
-    def _length(self, most: int) -> int:
-        n_bits = min(DEFAULT_BITS, most) if self.n_bits is None else self.n_bits
-        why = f"base points - 1 = {most}"
+    def _check_n_bits(self, limit: int) -> int:
+        n_bits = min(DEFAULT_N_BITS, limit) if self.n_bits is None else self.n_bits
+        why = f"base points - 1 = {limit}"
         return _validation.check_integer(
-            n_bits, "n_bits", type(self).__name__, low=1, high=most, why=why
+            n_bits, "n_bits", type(self).__name__, low=1, high=limit, why=why
         )
-
-    @property
-    def _carrier(self) -> Carrier:
-        return self._derive(
-            self.base_set_, lambda b: Carrier(BaseSet(b, self.n_neighbors_), sq_distances(b))
-        )
-
-    @property
-    def _base(self) -> BaseSet:
-        return self._carrier.base
 
     def _embed_block(self, values: Float32Array) -> Float32Array:
-        base, apart = self._carrier
-        near, distances = base.neighbors(values)
-        weights = np.empty(near.shape, np.float32)
-        sparse_weights(near, distances, apart, self.sparsity_, weights)
+        neighbors, distances = self.nearest_base_points.find(values)
+        sq_distances = self._derive("sq_distances", partial(squared_distances, self.base_set_))
+        weights = np.empty(neighbors.shape, np.float32)
+        sparse_weights(neighbors, distances, sq_distances, self.sparsity_, weights)
         out = np.empty((len(values), self.n_bits_), np.float32)
-        weighted_sum(near, weights, self.bit_embedding_, out)
+        weighted_sum(neighbors, weights, self.bit_embedding_, out)
         return out
 
     def _check_fitted_state(self) -> None:

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from bitfold import _validation
 from bitfold._kernels import products
-from bitfold._linalg.principal import DEFAULT_BITS, covariance
-from bitfold._linalg.spectral import largest, with_fixed_signs
+from bitfold._linalg.principal import DEFAULT_N_BITS, covariance
+from bitfold._linalg.spectral import fix_signs, largest_eigenvectors
 from bitfold._threads import map_blocks
 from bitfold._types import (
     Float32Array,
@@ -98,7 +98,7 @@ def eigenfunctions(grid: Float64Array, marginal: Float64Array, bandwidth: float)
     kept = slice(1, int(np.searchsorted(-values, -FAINTEST * values[0])))
     # By the operator itself, which gives values where there are no data as well.
     functions = (w @ (root[:, None] * vectors[:, kept])) / values[kept]
-    return Eigenfunctions(with_fixed_signs(functions).T, values[kept] / values[0])
+    return Eigenfunctions(fix_signs(functions).T, values[kept] / values[0])
 
 
 def strongest(found: Sequence[Eigenfunctions]) -> Chosen:
@@ -224,10 +224,10 @@ class MDSH(Hasher):
         return codes.unpack() * np.float32(2) - np.float32(1)
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
-        n_bits = DEFAULT_BITS if self.n_bits is None else self.n_bits
+        n_bits = DEFAULT_N_BITS if self.n_bits is None else self.n_bits
         n_bits = _validation.check_integer(n_bits, "n_bits", rows.owner, low=1)
         C = covariance(rows)
-        variances, vectors = largest(C, min(n_bits, rows.n_features))
+        variances, vectors = largest_eigenvectors(C, min(n_bits, rows.n_features))
         directions = np.ascontiguousarray(vectors.T)
         progress("principal directions", 1, 1)
         bandwidth = self._sigma(float(np.trace(C)))
@@ -257,7 +257,7 @@ class MDSH(Hasher):
         if there == 0:
             demand = "rows that differ, by a part of the bandwidth at least"
             _validation.raise_invalid("X", owner, demand, "equal ones")
-        n_bits = min(DEFAULT_BITS, there)
+        n_bits = min(DEFAULT_N_BITS, there)
         if self.n_bits is not None:
             why = f"eigenfunctions = {there}"
             n_bits = _validation.check_integer(

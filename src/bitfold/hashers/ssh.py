@@ -9,7 +9,7 @@ import numpy as np
 
 from bitfold import _validation
 from bitfold._linalg.principal import covariance, n_bits_within_features
-from bitfold._linalg.spectral import largest
+from bitfold._linalg.spectral import largest_eigenvectors
 from bitfold._threads import serial_blas
 from bitfold._types import (
     Float32Array,
@@ -48,7 +48,7 @@ def agreement(X: Float32Array, S: Float32Array) -> Float64Array:
 
 def orthogonal(M: Float64Array, n_bits: int) -> Float64Array:
     """Return the leading eigenvectors of the adjusted covariance M, one a row."""
-    return largest(M, n_bits).vectors.T
+    return largest_eigenvectors(M, n_bits).vectors.T
 
 
 def nonorthogonal(M: Float64Array, n_bits: int) -> Float64Array:
@@ -57,7 +57,7 @@ def nonorthogonal(M: Float64Array, n_bits: int) -> Float64Array:
     Where orthogonality is but a penalty ρ |WᵀW - I|², W is L U for the leading eigenvectors U of M
     and the Cholesky factor L of I + M / ρ.
     """
-    values, vectors = largest(M, len(M))
+    values, vectors = largest_eigenvectors(M, len(M))
     # ρ has to exceed what M lacks to be positive.
     rho = max(_RHO * values[0], -2 * values[-1])
     if rho <= 0:
@@ -116,7 +116,7 @@ def sequential(
     """
     W = np.empty((n_bits, X.shape[1]))
     for bit in range(n_bits):
-        w = largest(agreement(X, S) + eta * C, 1).vectors[:, 0]
+        w = largest_eigenvectors(agreement(X, S) + eta * C, 1).vectors[:, 0]
         W[bit] = w
         S = emphasize(S, X @ w.astype(np.float32))
         C = deflate(C, w)

@@ -12,8 +12,8 @@ from sklearn.svm import LinearSVC
 
 from bitfold import _validation
 from bitfold._linalg.graph import gaussian_graph
-from bitfold._linalg.principal import DEFAULT_BITS
-from bitfold._linalg.spectral import smallest, with_fixed_signs
+from bitfold._linalg.principal import DEFAULT_N_BITS
+from bitfold._linalg.spectral import fix_signs, smallest_eigenvectors
 from bitfold._threads import map_blocks, serial_blas
 from bitfold._types import BoolArray, Float64Array, ProgressCallback, Seed
 from bitfold.errors import DataError
@@ -47,7 +47,7 @@ def laplacian_eigenvectors(weights: sparse.csr_array, n: int) -> Float64Array:
     inverse = sparse.diags_array(1 / roots)
     N = (inverse @ weights @ inverse).tocsr()
     if len(roots) <= _MAX_DENSE_ROWS or 4 * n > len(roots):
-        vectors = smallest(np.eye(len(roots)) - N.toarray(), n, roots).vectors
+        vectors = smallest_eigenvectors(np.eye(len(roots)) - N.toarray(), n, roots).vectors
     else:
         vectors = _largest_of_sparse(N, n, roots / np.linalg.norm(roots))
     Y: Float64Array = vectors / roots[:, None]
@@ -67,7 +67,7 @@ def _largest_of_sparse(N: sparse.csr_array, n: int, trivial: Float64Array) -> Fl
     # Threads would add in another order and round differently, and the products are short.
     with serial_blas():
         _, vectors = eigsh(shifted, n, v0=start, which="LA")
-    return with_fixed_signs(vectors[:, ::-1])
+    return fix_signs(vectors[:, ::-1])
 
 
 def median_bits(Y: Float64Array) -> BoolArray:
@@ -187,7 +187,7 @@ class STH(LinearHasher):
         return self._fitted_hyperplanes(directions, thresholds)
 
     def _check_n_bits(self, limit: int) -> int:
-        n_bits = min(DEFAULT_BITS, limit) if self.n_bits is None else self.n_bits
+        n_bits = min(DEFAULT_N_BITS, limit) if self.n_bits is None else self.n_bits
         return _validation.check_integer(
             n_bits,
             "n_bits",

@@ -1,5 +1,5 @@
-"""Step 3, induction: every point is the weighted mean of its nearest base points (Eq. 8-10)."""
+"""Step 3, induction: a row is embedded as the weighted mean of its nearest base points, Eq. (8)."""
 
-from bitfold.induction.induce import BaseSet, Neighbors, learn_bandwidth
+from bitfold.induction.induce import induce, learn_bandwidth
 
-__all__ = ["BaseSet", "Neighbors", "learn_bandwidth"]
+__all__ = ["induce", "learn_bandwidth"]

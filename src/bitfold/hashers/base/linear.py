@@ -66,9 +66,6 @@ class LinearHasher(Hasher):
             "thresholds_": np.ascontiguousarray(thresholds, np.float32),
         }
 
-    def _prepare(self) -> None:
-        self._derive(self.directions_, _transpose)
-
     def _embed_block(self, values: Float32Array) -> Float32Array:
         out = np.empty((len(values), self.n_bits_), np.float32)
         products.dots(values, self.directions_, out)
@@ -77,7 +74,7 @@ class LinearHasher(Hasher):
 
     def _encode_block(self, values: Float32Array) -> UInt8Array:
         """Signs of ``_embed_block``, from a matrix product wherever its rounding cannot matter."""
-        transposed, lengths = self._derive(self.directions_, _transpose)
+        transposed, lengths = self._derive("transposed", lambda: _transpose(self.directions_))
         by_blas = scratch("products", (len(values), self.n_bits_))
         # A row too far for float32 overflows here and is summed in float64 instead.
         with np.errstate(over="ignore", invalid="ignore"):

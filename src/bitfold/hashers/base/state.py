@@ -1,0 +1,75 @@
+"""The fitted state of a hasher: what it consists of, its digest, and what is derived from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
+from weakref import WeakKeyDictionary
+
+from sklearn.utils.validation import check_is_fitted
+
+from bitfold._types import Float32Array
+from bitfold.hashers import _persistence
+
+T = TypeVar("T")
+
+_derived: WeakKeyDictionary[FittedState, tuple[list[Any], dict[str, Any]]] = WeakKeyDictionary()
+"""What was derived from the state of each hasher. It is not stored in the hasher, because encoding
+must leave the attributes of an estimator unchanged."""
+
+
+class FittedState:
+    """Declares the fitted attributes of a hasher, and identifies their values.
+
+    Attributes
+    ----------
+    n_bits_
+        Length of the codes.
+    n_features_in_
+        Number of features of the training vectors.
+    center_
+        Mean of the training vectors.
+    """
+
+    _fitted_arrays: ClassVar[dict[str, tuple[str, ...]]] = {"center_": ("n_features_in_",)}
+    """Shapes of the fitted arrays. A name that occurs twice stands for equal sizes."""
+
+    _fitted_scalars: ClassVar[dict[str, type]] = {"n_bits_": int, "n_features_in_": int}
+    """Types of the other fitted attributes. Integers are at least 1, floats finite."""
+
+    _not_in_digest: ClassVar[frozenset[str]] = frozenset(
+        {"base_embedding_", "base_size_reason_", "n_iter_"}
+    )
+    """Fitted attributes that do not affect the codes."""
+
+    n_bits_: int
+    n_features_in_: int
+    center_: Float32Array
+
+    @property
+    def model_digest(self) -> str:
+        """Identifier of the fitted model: equal if, and only if, the fitted state is equal.
+
+        It covers what determines the codes, not the parameters or the feature names.
+        """
+        return self._derive("digest", lambda: _persistence.compute_digest(self))
+
+    def _check_fitted_state(self) -> None:
+        """Raise ValueError if attributes read from a file are inconsistent.
+
+        Types, shapes and finiteness have been checked before.
+        """
+
+    def _derive(self, name: str, build: Callable[[], T]) -> T:
+        """Return ``build()``, computed once per fitted state; ``name`` identifies the result."""
+        check_is_fitted(self, "n_bits_")
+        state = [getattr(self, name) for name in (*self._fitted_arrays, *self._fitted_scalars)]
+        known, results = _derived.get(self, ([], {}))
+        # Compared by identity, which takes microseconds; ``fit`` replaces the arrays.
+        if len(known) != len(state) or any(a is not b for a, b in zip(known, state, strict=True)):
+            results = {}
+            _derived[self] = (state, results)
+        if name not in results:
+            results[name] = build()
+        result: T = results[name]
+        return result
