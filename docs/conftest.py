@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.documentation import lay_out, make_databases
-from tests.stores.postgres import on_localhost
+from tests.stores.postgres_server import start_postgres_on_localhost
 
 
 @pytest.fixture(scope="session")
@@ -19,7 +19,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[dict[str, str]]:
     """The variables by which localhost is found."""
-    with on_localhost() as variables:
+    with start_postgres_on_localhost() as variables:
         yield variables
 
 

@@ -25,7 +25,7 @@ from tests import test_public_names
 from tests.cli.conftest import environment, warm  # noqa: F401
 from tests.documentation import PAGES, ROOT, Block, blocks_of, lay_out, make_databases
 from tests.explorer.conftest import running
-from tests.stores.postgres import on_localhost
+from tests.stores.postgres_server import start_postgres_on_localhost
 
 from bitfold.cli._app import app
 
@@ -57,7 +57,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[Variables]:
-    with on_localhost() as variables:
+    with start_postgres_on_localhost() as variables:
         yield variables
 
 

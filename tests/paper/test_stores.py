@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from reproduction.cifar10_jpeg import load_cifar10_jpeg
-from tests.stores.postgres import running
+from tests.stores.postgres_server import start_postgres
 
 import bitfold as bf
 from bitfold import hashers, metrics
@@ -58,8 +58,8 @@ def tried(method: str, X: Any, Q: Any, truth: Any) -> Reached:
 def filled(store: Store, codes: bf.Codes, vectors: Any) -> Store:
     """Load a store batch by batch, with originals where it keeps them."""
     kept = not isinstance(store, FaissStore)
-    store.load(
-        Batch(codes[i : i + 10_000], vectors=vectors[i : i + 10_000] if kept else None)
+    store.add_batches(
+        Batch(None, codes[i : i + 10_000], vectors=vectors[i : i + 10_000] if kept else None)
         for i in range(0, len(codes), 10_000)
     )
     return store
@@ -98,7 +98,7 @@ def test_recall_is_the_same_in_every_store(
     for method, reached in by_method.items():
         say(f"HammingIndex, {method}", reached.recall)
     best = max(by_method.values(), key=lambda reached: reached.recall)
-    with running() as url:
+    with start_postgres() as url:
         for name, make in stores(X, tmp_path, url).items():
             with filled(make(), best.codes, X) as store:
                 start = time.perf_counter()

@@ -96,7 +96,7 @@ def _write_faiss_file(
 ) -> None:
     """Write the codes and ids of an index as a faiss file."""
     store = FaissStore.create(source.n_bits, factory)
-    store.load(iter_batches(source), progress)
+    store.add_batches(source.batches(), progress)
     with explain_full_disk(path):
         store.save(path)
 

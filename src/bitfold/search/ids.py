@@ -196,15 +196,3 @@ def raise_unknown_ids(ids: Sequence[Any] | Ids, owner: str) -> NoReturn:
 def _format_ids(ids: Sequence[Any] | Ids) -> str:
     n_more = len(ids) - _N_SHOWN_IDS
     return ", ".join(map(str, ids[:_N_SHOWN_IDS])) + (f" and {n_more} more" if n_more > 0 else "")
-
-
-# Old names, until the stores use the new ones.
-LARGEST, Numbering, integers, raise_repeated = MAX_ID, IdAssigner, check_ids, check_unique_ids
-
-
-def raise_taken(owner: str, ids: Any) -> NoReturn:
-    raise_duplicate_ids(ids, owner)
-
-
-def raise_ids(owner: str, demand: str, ids: Any) -> NoReturn:
-    raise_unknown_ids(ids, owner)

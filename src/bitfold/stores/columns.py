@@ -1,8 +1,8 @@
-"""The user's own columns: what they are called, and what they may hold."""
+"""Columns that users add to a store: names, types and values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -10,116 +10,99 @@ import numpy as np
 
 from bitfold import _validation
 
-ID, CODE, VECTOR = "id", "code", "vector"
-"""What a store calls its own columns."""
+ID_COLUMN, CODE_COLUMN, VECTOR_COLUMN = "id", "code", "vector"
+"""Names of the columns that every store has."""
 
-TYPES: tuple[type, ...] = (bool, int, float, str, datetime)
+COLUMN_TYPES: tuple[type, ...] = (bool, int, float, str, datetime)
 
-_LONGEST_NAME = 63
-"""Bytes of a name: Postgres cuts off what is beyond."""
+_MAX_NAME_BYTES = 63
+"""Postgres truncates longer names."""
 
 
-def check_types(columns: Mapping[str, type] | None, owner: str) -> dict[str, type]:
-    """Return the columns a store is to have, checked: names, and one of the types."""
-    chosen = dict(columns or {})
-    for name, kind in chosen.items():
-        check_name(name, owner)
-        if kind not in TYPES:
-            listed = ", ".join(t.__name__ for t in TYPES)
+def check_column_types(columns: Mapping[str, type] | None, owner: str) -> dict[str, type]:
+    """Return the columns of a new store; raise for a name or type that an engine cannot have."""
+    types = dict(columns or {})
+    for name, kind in types.items():
+        _check_name(name, owner)
+        if kind not in COLUMN_TYPES:
+            listed = ", ".join(t.__name__ for t in COLUMN_TYPES)
             _validation.raise_invalid(
                 f"column {name!r}", owner, f"one of the types {listed}", repr(kind)
             )
-    return chosen
+    return types
 
 
-def check_name(name: Any, owner: str) -> None:
-    """Raise unless every engine can have a column of this name beside our own."""
-    reserved = (ID, CODE, VECTOR)
-    fits = isinstance(name, str) and name.isprintable() and name.strip() and not {*".%"} & {*name}
-    if not fits or len(name.encode()) > _LONGEST_NAME or name.lower() in reserved or name[0] == "_":
-        demand = (
-            f"printable text of at most {_LONGEST_NAME} bytes without a dot or %, "
-            f"not {', '.join(reserved)} nor beginning with _"
+def _check_name(name: Any, owner: str) -> None:
+    reserved = (ID_COLUMN, CODE_COLUMN, VECTOR_COLUMN)
+    is_plain = isinstance(name, str) and bool(name.strip()) and name.isprintable()
+    if (
+        not is_plain
+        or {*".%"} & {*name}
+        or len(name.encode()) > _MAX_NAME_BYTES
+        or name.lower() in reserved
+        or name.startswith("_")
+    ):
+        requirement = (
+            f"printable text of at most {_MAX_NAME_BYTES} bytes without a dot or %, "
+            f"different from {', '.join(reserved)} and without a leading underscore"
         )
-        _validation.raise_invalid("a column's name", owner, demand, repr(name))
+        _validation.raise_invalid("column name", owner, requirement, repr(name))
 
 
-def values(
-    given: Mapping[str, Any] | None, types: Mapping[str, type], count: int, owner: str
+def check_column_values(
+    columns: Mapping[str, Any] | None, types: Mapping[str, type], n_rows: int, owner: str
 ) -> dict[str, list[Any]]:
-    """Return a list of values for each column; None stands for one that is missing.
-
-    Parameters
-    ----------
-    given
-        Values by name; columns left out are missing throughout.
-    types
-        The store's columns.
-    count
-        How many values each must have.
-    owner
-        Name of the store, for errors.
-    """
-    given = given or {}
-    unknown = sorted(set(given) - set(types))
+    """Return ``n_rows`` values for every column of a store; None marks a missing value."""
+    columns = columns or {}
+    unknown = sorted(set(columns) - set(types))
     if unknown:
-        demand = f"among {', '.join(map(repr, types)) or 'none: the store has no columns'}"
-        _validation.raise_invalid("columns", owner, demand, repr(unknown[0]))
+        listed = ", ".join(map(repr, types))
+        requirement = f"among {listed}" if types else "None, because the store has no columns"
+        _validation.raise_invalid("columns", owner, requirement, repr(unknown[0]))
+    missing = [None] * n_rows
     return {
-        name: _values(given[name], name, kind, count, owner) if name in given else [None] * count
+        name: _check_values(columns.get(name, missing), name, kind, n_rows, owner)
         for name, kind in types.items()
     }
 
 
-def _values(given: Any, name: str, kind: type, count: int, owner: str) -> list[Any]:
-    listed = given.tolist() if isinstance(given, np.ndarray) else list(given)
-    if len(listed) != count:
-        demand = f"one value for each of the {count} codes"
-        _validation.raise_invalid(f"column {name!r}", owner, demand, len(listed))
-    return [_value(value, name, kind, owner) for value in listed]
+def _check_values(values: Any, name: str, kind: type, n_rows: int, owner: str) -> list[Any]:
+    listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    if len(listed) != n_rows:
+        requirement = f"one value for each of the {n_rows} codes"
+        _validation.raise_invalid(f"column {name!r}", owner, requirement, len(listed))
+    return [_check_value(value, name, kind, owner) for value in listed]
 
 
-def _value(value: Any, name: str, kind: type, owner: str) -> Any:
+def _check_value(value: Any, name: str, kind: type, owner: str) -> Any:
+    """Return one value as a Python object of type ``kind``, or None."""
     value = value.item() if isinstance(value, np.generic) else value
     if value is None:
         return None
     if kind is float and type(value) is int:
         return float(value)
-    if type(value) is not kind and not (kind is datetime and isinstance(value, datetime)):
-        _validation.raise_invalid(
-            f"column {name!r}", owner, f"of type {kind.__name__}", repr(value)
-        )
-    _FITS.get(kind, _anything)(value, name, owner)
+    requirement = _find_unmet_requirement(value, kind)
+    if requirement is not None:
+        _validation.raise_invalid(f"column {name!r}", owner, requirement, ascii(value))
     return value
 
 
-def _anything(value: Any, name: str, owner: str) -> None:
-    pass
+def _find_unmet_requirement(value: Any, kind: type) -> str | None:
+    """Return what a value must be and is not; None if a column of type ``kind`` can hold it."""
+    has_type = type(value) is kind or (kind is datetime and isinstance(value, datetime))
+    if not has_type:
+        return f"of type {kind.__name__}"
+    if kind is int and not -(1 << 63) <= value < 1 << 63:
+        return "integers of at most 64 bits"
+    if kind is str and not _is_storable_text(value):
+        return "text without NUL or lone surrogates"
+    if kind is datetime and value.tzinfo is None:
+        return "times with a time zone"
+    return None
 
 
-def _int_fits(value: int, name: str, owner: str) -> None:
-    if not -(1 << 63) <= value < 1 << 63:
-        _validation.raise_invalid(f"column {name!r}", owner, "integers of at most 64 bits", value)
-
-
-def _str_fits(value: str, name: str, owner: str) -> None:
+def _is_storable_text(value: str) -> bool:
     try:
-        sound = b"\0" not in value.encode()
+        return b"\0" not in value.encode()
     except UnicodeEncodeError:
-        sound = False
-    if not sound:
-        _validation.raise_invalid(
-            f"column {name!r}", owner, "text without NUL or lone surrogates", "such"
-        )
-
-
-def _time_fits(value: datetime, name: str, owner: str) -> None:
-    if value.tzinfo is None:
-        _validation.raise_invalid(f"column {name!r}", owner, "times with a time zone", repr(value))
-
-
-_FITS: dict[type, Callable[[Any, str, str], None]] = {
-    int: _int_fits,
-    str: _str_fits,
-    datetime: _time_fits,
-}
+        return False

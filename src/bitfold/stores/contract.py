@@ -1,51 +1,59 @@
-"""What every store can do, and what they do alike: checks, ties, re-ranking."""
+"""The contract of all stores: that of an index, plus columns, stored vectors and batches.
+
+To add a store, write a subclass of :class:`Store` in a subpackage of its own, implement the
+abstract methods, and run :func:`bitfold.testing.check_store` on it.
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple, NoReturn, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bitfold import _validation
-from bitfold._types import AnyArray, BoolArray, Float32Array, Ids, ProgressCallback
-from bitfold.codes import Codes
-from bitfold.search import Hits, RadiusHits, Reranker
-from bitfold.search import ids as numbers
-from bitfold.search.contract import MAX_BITS
-from bitfold.stores.filters import Condition, Where, grouped
-from bitfold.stores.originals import RerankByStoredVectors
+from bitfold._types import BoolArray, Float32Array, Ids, ProgressCallback
+from bitfold.codes import Codes, combine_digests
+from bitfold.search import (
+    Batch,
+    CodeIndex,
+    Hits,
+    RadiusHits,
+    Reranker,
+    check_codes,
+    count_candidates,
+    raise_unknown_ids,
+    rerank_hits,
+)
+from bitfold.stores.conditions import Where, parse_conditions
+from bitfold.stores.stored_vectors import RerankByStoredVectors
 
 
-class Batch(NamedTuple):
-    """Some rows of a store.
+class Store(CodeIndex):
+    """Codes in a database engine, searched with the results of :class:`bitfold.HammingIndex`.
 
-    ``ids`` None continues after the largest id so far; ``vectors`` are the originals and
-    ``columns`` the user's own values, one for each code.
-    """
-
-    codes: Codes
-    ids: ArrayLike | None = None
-    vectors: Any = None
-    columns: Mapping[str, Any] | None = None
-
-
-class Store(ABC):
-    """Codes in an engine: the same ids and distances as :class:`bitfold.HammingIndex` gives.
-
-    Stores are made by ``create`` and ``open``, whose parameters are the engine's; whatever
-    follows is the same for all.
+    Stores are made by ``create`` and ``open``, whose parameters depend on the engine. All other
+    methods are those of an index, plus conditions on columns (``where``), approximate search
+    (``exact=False``) and stored vectors.
 
     Attributes
     ----------
     n_bits
         Length of the codes.
+
+    Examples
+    --------
+    >>> from bitfold.stores import FaissStore
+    >>> with FaissStore.create(n_bits=3) as store:
+    ...     store.add(Codes.from_bits([[0, 0, 1], [1, 1, 1], [0, 0, 0]]))
+    ...     store.search(Codes.from_bits([[0, 0, 1]]), k=2).ids.tolist()
+    [[0, 2]]
     """
 
-    n_bits: int
+    _model_digest: str | None = None
 
     def add(
         self,
@@ -55,32 +63,52 @@ class Store(ABC):
         vectors: Any = None,
         columns: Mapping[str, Any] | None = None,
     ) -> None:
-        """Add codes, all of them or, after an error, none.
+        """Add codes; after an error none of them is added.
 
         Parameters
         ----------
         codes
             Codes of ``n_bits``.
         ids
-            A different integer for each code; None continues after the largest id so far,
-            beginning with 0.
+            One unique integer per code; None continues after the largest id so far, starting
+            with 0.
         vectors
-            Their originals, where the store keeps them for re-ranking.
+            One vector per code, if the store keeps vectors.
         columns
-            Values of the user's columns, by name.
+            Values of the columns by name, one per code; values of other columns are missing.
+
+        Raises
+        ------
+        ParameterError
+            If an argument does not fit the store.
+        DataError
+            If an id appears twice or is already present.
+        ModelMismatchError
+            If the store has codes of another model.
         """
-        self.load([Batch(codes, ids, vectors, columns)])
+        self.add_batches([Batch(ids, codes, vectors, columns)])
 
     @abstractmethod
-    def load(self, batches: Iterable[Batch], progress: ProgressCallback | None = None) -> None:
-        """Add batch after batch as one change: nobody ever sees a part of it.
+    def add_batches(
+        self, batches: Iterable[Batch], progress: ProgressCallback | None = None
+    ) -> None:
+        """Add batches as one change: readers see all of it or nothing.
 
         Parameters
         ----------
         batches
-            Read once, one in memory at a time where the engine allows.
+            Read once; one batch at a time is in memory if the engine allows it.
         progress
-            Called with (stage, done, total) after each.
+            Called with (stage, done, total) after each batch.
+
+        Raises
+        ------
+        ParameterError
+            If a batch does not fit the store.
+        DataError
+            If an id appears twice or is already present.
+        ModelMismatchError
+            If the store or an earlier batch has codes of another model.
         """
 
     def search(
@@ -99,35 +127,43 @@ class Store(ABC):
         codes
             Query codes.
         k
-            How many, at most the number of codes in the store.
+            Number of codes per query, at least 1. If fewer codes match, all are returned.
         rerank
-            :class:`RerankByStoredVectors`, :class:`bitfold.RerankByVectors` or
-            :class:`bitfold.RerankByEmbedding`: order the nearest codes by something finer.
+            Orders the nearest codes by a finer distance: :class:`RerankByStoredVectors`,
+            :class:`bitfold.RerankByVectors` or :class:`bitfold.RerankByEmbedding`.
         where
-            Conditions on the user's columns, as pyarrow's filters: ``[("label", "=", 3)]``; all
-            must hold, or in a list of such lists all of one. Where fewer than k rows meet them
-            the answer has as many columns.
+            Conditions on the columns, in the form of pyarrow's filters: ``[("label", "=", 3)]``.
+            All conditions of a list must hold; of a list of lists, at least one list must hold.
         exact
-            False asks the engine's index, which is faster and may miss some; what it leaves
-            short of k is looked up exactly.
+            False uses the engine's index, which is faster and may miss some neighbors. Queries
+            with fewer than k results fall back to exact search.
+
+        Returns
+        -------
+        Hits
+            Ids and distances, one row per query.
+
+        Raises
+        ------
+        ParameterError
+            If an argument does not fit the store.
+        ModelMismatchError
+            If the stored codes were made by another model than the queries.
         """
-        check_codes(codes, self.n_bits, type(self).__name__)
+        self._check_queries(codes)
         _validation.check_integer(k, "k", "search", low=1)
+        conditions = self._compile_where(where)
+        find = self._search_exact if exact else self._search_index
         if rerank is None:
-            return self._nearest(codes, k, k, where, exact)
-        wanted = _validation.check_integer(
-            rerank.n_candidates, "n_candidates", type(rerank).__name__, low=1
-        )
-        finer = rerank.over(self.vectors) if isinstance(rerank, RerankByStoredVectors) else rerank
+            return find(codes, k, conditions)
+        if isinstance(rerank, RerankByStoredVectors):
+            rerank = rerank.bind(self.vectors)
+        n_candidates = count_candidates(rerank, k)
         with self._snapshot():
-            found = self._nearest(codes, max(wanted, k), k, where, exact)
+            found = find(codes, n_candidates, conditions)
             if not found.ids.size:
                 return Hits(found.ids[:, :k], found.distances[:, :k].astype(np.float32))
-            distances = finer.measure(found.ids, self.codes)
-        order = np.lexsort((found.ids, distances), axis=1)[:, :k]
-        return Hits(
-            np.take_along_axis(found.ids, order, 1), np.take_along_axis(distances, order, 1)
-        )
+            return rerank_hits(found, rerank, k, self.codes)
 
     def within(self, codes: Codes, radius: int = 2, *, where: Where | None = None) -> RadiusHits:
         """Find all codes within a Hamming radius of each query.
@@ -137,174 +173,96 @@ class Store(ABC):
         codes
             Query codes.
         radius
-            The largest distance that still counts.
+            The largest distance that is included.
         where
-            Conditions on the user's columns, as for :meth:`search`.
+            Conditions on the columns, as for :meth:`search`.
+
+        Returns
+        -------
+        RadiusHits
+            The items of each query, sorted by distance, ties by id.
+
+        Raises
+        ------
+        ParameterError
+            If an argument does not fit the store.
+        ModelMismatchError
+            If the stored codes were made by another model than the queries.
         """
-        check_codes(codes, self.n_bits, type(self).__name__)
+        self._check_queries(codes)
         _validation.check_integer(radius, "radius", "within", low=0)
-        return self._within(codes, min(radius, self.n_bits), self._conditions(where))
-
-    @abstractmethod
-    def delete(self, ids: ArrayLike) -> None:
-        """Delete codes by id; an unknown id is an error, and then nothing is deleted.
-
-        Parameters
-        ----------
-        ids
-            Ids of codes in the store.
-        """
-
-    @abstractmethod
-    def count(self) -> int:
-        """How many codes there are."""
-
-    @abstractmethod
-    def codes(self, ids: ArrayLike) -> Codes:
-        """Return the codes of some ids, in their order.
-
-        Parameters
-        ----------
-        ids
-            Ids of codes in the store.
-        """
+        return self._search_within(codes, min(radius, self.n_bits), self._compile_where(where))
 
     @abstractmethod
     def vectors(self, ids: ArrayLike) -> Float32Array:
-        """Return the originals of some ids, in their order.
+        """Return the stored vectors of some ids, in the order of the ids.
 
         Parameters
         ----------
         ids
-            Ids of codes in the store.
+            Ids of codes that are present; they may repeat.
+
+        Returns
+        -------
+        Float32Array
+            One row per id.
+
+        Raises
+        ------
+        StoreError
+            If the store keeps no vectors.
+        DataError
+            If an id is not present.
         """
 
-    @abstractmethod
-    def batches(self) -> Iterator[Batch]:
-        """Read all codes with their ids, a batch at a time."""
+    @property
+    def model_digest(self) -> str | None:
+        """Digest of the model that made the codes; None if it is unknown."""
+        return self._model_digest
 
-    def close(self) -> None:  # noqa: B027  # not abstract: most have nothing open
-        """Give up what the store holds open."""
-
-    def __len__(self) -> int:
-        return self.count()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self.close()
+    def close(self) -> None:
+        """Release files, locks and connections; closing twice is allowed."""
 
     @abstractmethod
-    def _exact(self, codes: Codes, k: int, where: Any) -> Hits:
-        """Find the min(k, rows that count) nearest of each query, ties by id."""
+    def _search_exact(self, codes: Codes, k: int, conditions: Any) -> Hits:
+        """Return the k nearest codes that meet the conditions, or all if there are fewer."""
 
     @abstractmethod
-    def _probe(self, codes: Codes, k: int, where: Any) -> RadiusHits:
-        """Ask the engine's index for up to k of each query."""
+    def _probe_index(self, codes: Codes, k: int, conditions: Any) -> RadiusHits:
+        """Ask the engine's index for up to k results per query."""
 
     @abstractmethod
-    def _within(self, codes: Codes, radius: int, where: Any) -> RadiusHits: ...
+    def _search_within(self, codes: Codes, radius: int, conditions: Any) -> RadiusHits:
+        """Return the codes within the radius that meet the conditions."""
+
+    def _compile_where(self, where: Where | None) -> Any:
+        """Return conditions in the terms of the engine; None for no conditions."""
+        if parse_conditions(where, type(self).__name__):
+            requirement = "None, because the store has no columns"
+            _validation.raise_invalid("where", type(self).__name__, requirement, repr(where))
 
     def _snapshot(self) -> AbstractContextManager[None]:
-        """See one state throughout: a candidate may not vanish before it is measured."""
+        """Read one state of the store, so that no candidate vanishes before it is measured."""
         return nullcontext()
 
-    @abstractmethod
-    def _filter(self, groups: list[list[Condition]]) -> Any:
-        """Put conditions into the engine's terms."""
-
-    def _conditions(self, where: Where | None) -> Any:
-        groups = grouped(where, type(self).__name__)
-        return self._filter(groups) if groups else None
-
-    def _nearest(self, codes: Codes, wanted: int, k: int, where: Where | None, exact: bool) -> Hits:
-        """Find ``wanted`` of each query, or all there are, which without conditions are k."""
-        conditions = self._conditions(where)
-        find = self._exact if exact else self._indexed
-        found = find(codes, wanted, conditions)
-        width = found.ids.shape[1] if len(codes) else self.count()
-        if where is None and width < k:
-            _validation.raise_invalid("k", "search", f"at most the {width} codes of the store", k)
-        if not len(codes):
-            return Hits(np.empty((0, k), np.int64), np.empty((0, k), np.int32))
-        return found
-
-    def _indexed(self, codes: Codes, k: int, where: Any) -> Hits:
-        """Ask the index, and look up exactly what it leaves short."""
-        near = self._probe(codes, k, where)
-        short = np.flatnonzero(np.diff(near.offsets) < k)
-        if len(short) == len(codes):
-            return self._exact(codes, k, where)
+    def _search_index(self, codes: Codes, k: int, conditions: Any) -> Hits:
+        """Search the engine's index; search exactly for queries with fewer than k results."""
+        near = self._probe_index(codes, k, conditions)
+        is_short = np.diff(near.offsets) < k
+        if is_short.all():
+            return self._search_exact(codes, k, conditions)
         found = Hits(np.empty((len(codes), k), np.int64), np.empty((len(codes), k), np.int32))
-        for query in np.setdiff1d(np.arange(len(codes)), short):
-            first = near.offsets[query]
-            found.ids[query] = near.ids[first : first + k]
-            found.distances[query] = near.distances[first : first + k]
-        if len(short):
-            found.ids[short], found.distances[short] = self._exact(codes[short], k, where)
+        items = near.offsets[:-1][~is_short, None] + np.arange(k)
+        found.ids[~is_short], found.distances[~is_short] = near.ids[items], near.distances[items]
+        if is_short.any():
+            rest = self._search_exact(codes[is_short], k, conditions)
+            found.ids[is_short], found.distances[is_short] = rest
         return found
 
-    def _check_originals(self, n_features: int | None) -> int:
-        """Return the width of the originals, refused where none are kept."""
-        if n_features is None:
-            raise_invalid(self, "n_features", "given to create, for originals to be kept", "None")
-        return n_features
+    def _check_queries(self, codes: Any) -> None:
+        check_codes(codes, self.n_bits, type(self).__name__)
+        combine_digests([self._model_digest, codes.model_digest])
 
-    def _check_column(self, column: str, known: Sequence[str]) -> None:
-        """Refuse a condition on a column that is not there."""
-        if column not in known:
-            listed = ", ".join(map(repr, known))
-            raise_invalid(self, "a column in where", f"one of {listed}", repr(column))
-
-    def _known(self, ids: Ids, known: BoolArray) -> None:
-        """Refuse ids that are not there."""
-        if not known.all():
-            numbers.raise_ids(type(self).__name__, "in the store", ids[~known])
-
-
-def raise_invalid(store: Store | type[Store], name: str, demand: str, got: object) -> NoReturn:
-    """Raise the error sentence in the name of a store."""
-    owner = store if isinstance(store, type) else type(store)
-    _validation.raise_invalid(name, owner.__name__, demand, got)
-
-
-def check_bits(n_bits: Any, owner: str) -> int:
-    """Return a code length that search can handle."""
-    return _validation.check_integer(n_bits, "n_bits", owner, low=1, high=MAX_BITS)
-
-
-def flat(
-    query: NDArray[np.integer[Any]], ids: Ids, distances: AnyArray, n_queries: int
-) -> RadiusHits:
-    """Lay answers out query by query, by distance, ties by id."""
-    order = np.lexsort((ids, distances, query))
-    counts = np.bincount(query, minlength=n_queries)
-    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return RadiusHits(offsets, ids[order].astype(np.int64), distances[order].astype(np.int32))
-
-
-def check_codes(codes: Any, n_bits: int, owner: str) -> None:
-    """Raise unless these are codes of a store's length."""
-    if not isinstance(codes, Codes):
-        raise TypeError(f"codes must be bitfold.Codes, got {type(codes).__name__}.")
-    if codes.n_bits != n_bits:
-        _validation.raise_invalid("codes", owner, f"of {n_bits} bits", f"{codes.n_bits} bits")
-
-
-def check_vectors(vectors: Any, count: int, width: int | None, owner: str) -> Float32Array | None:
-    """Return originals as finite float32 rows, one for each code, where a store keeps them."""
-    if width is None:
-        if vectors is not None:
-            demand = "None: the store was made without n_features"
-            _validation.raise_invalid("vectors", owner, demand, type(vectors).__name__)
-        return None
-    if vectors is None:
-        demand = f"{count} rows of {width} features: the store keeps them"
-        _validation.raise_invalid("vectors", owner, demand, "None")
-    matrix = _validation.check_matrix(vectors, owner, name="vectors", min_rows=0)
-    if matrix.shape != (count, width):
-        demand = f"of shape ({count}, {width})"
-        _validation.raise_invalid("vectors", owner, demand, f"shape {matrix.shape}")
-    _validation.check_finite(np.asarray(matrix), owner, name="vectors")
-    return np.ascontiguousarray(matrix, np.float32)
+    def _check_present(self, ids: Ids, is_present: BoolArray) -> None:
+        if not is_present.all():
+            raise_unknown_ids(ids[~is_present], type(self).__name__)

@@ -1,1 +1,1 @@
-"""Codes in a faiss index."""
+"""Codes in a binary index of faiss."""

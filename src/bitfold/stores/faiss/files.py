@@ -1,138 +1,92 @@
-"""Binary indexes of faiss: what is in them, and whether their parts fit."""
+"""Files of binary indexes: reading with checks that faiss leaves out, and atomic writing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from bitfold import _validation
-from bitfold._types import Ids, UInt8Array
+from bitfold._types import PathLike
+from bitfold.errors import FormatError, MissingStoreError
+from bitfold.io.atomic import replace_atomically
+from bitfold.stores.faiss.binary_index import (
+    add_id_map,
+    find_storage,
+    import_faiss,
+    kind_of,
+    unwrap_id_map,
+)
 
-_KINDS = ("IndexBinaryFlat", "IndexBinaryIVF", "IndexBinaryHNSW", "IndexBinaryMultiHash")
+
+def read_index(path: PathLike) -> Any:
+    """Read a file that faiss wrote."""
+    if not Path(path).exists():
+        raise MissingStoreError(f"{path} does not exist.")
+    try:
+        index = import_faiss().read_index_binary(str(path))
+        is_valid = is_consistent(index)
+    except (RuntimeError, MemoryError, OverflowError):
+        is_valid = False
+    if not is_valid:
+        raise FormatError(f"{path} is damaged, or not a faiss file of a binary index.")
+    return index
 
 
-def library() -> Any:
-    """Import faiss, when it is needed: that takes a while."""
-    import faiss
+def write_index(index: Any, path: PathLike) -> None:
+    """Write a file that faiss can read; after an error the old file is unchanged."""
+    faiss = import_faiss()
+    with replace_atomically(path) as file:
+        write = _ErrorRecorder(file.write)
+        try:
+            faiss.write_index_binary(index, faiss.PyCallbackIOWriter(write))
+        except Exception:
+            raise write.error or OSError(f"faiss could not write {path}.") from None
 
-    return faiss
 
-
-class Remembering:
-    """Writes, and remembers what went wrong: through faiss an exception loses its words."""
+class _ErrorRecorder:
+    """Calls a function and keeps its exception, which faiss replaces by one of its own."""
 
     def __init__(self, write: Callable[[bytes], int]) -> None:
         self._write = write
-        self.problem: Exception | None = None
+        self.error: Exception | None = None
 
     def __call__(self, data: bytes) -> int:
         try:
             return self._write(data)
         except Exception as error:
-            self.problem = error
+            self.error = error
             raise
 
 
-def kind_of(engine: Any) -> str:
-    """Return the name of an index's class."""
-    return type(engine).__name__
-
-
-def engine_of(index: Any) -> Any:
-    """Return the index inside an IDMap, or the IVF that needs none."""
-    faiss = library()
-    inner = getattr(index, "index", None)
-    engine = index if inner is None else faiss.downcast_IndexBinary(inner)
-    if kind_of(engine) not in _KINDS:
-        _refuse_index(kind_of(engine))
-    return engine
-
-
-def with_ids(index: Any) -> Any:
-    """Wrap an index without ids of its own, which may have codes already, in an IDMap."""
-    faiss = library()
-    if not isinstance(index, faiss.IndexBinary):
-        _refuse_index(type(index).__name__)
-    index = faiss.downcast_IndexBinary(index)
-    if kind_of(index) in ("IndexBinaryIDMap", "IndexBinaryIDMap2"):
-        if kind_of(faiss.downcast_IndexBinary(index.index)) == "IndexBinaryIVF":
-            _refuse_index("an IVF, which has ids itself, in an IDMap")
-        return index
-    if kind_of(index) == "IndexBinaryIVF":
-        return index
-    if kind_of(index) not in _KINDS:
-        _refuse_index(kind_of(index))
-    # faiss wraps empty indexes only, so an empty one is put in and exchanged.
-    empty = faiss.IndexBinaryFlat(index.d)
-    mapped = faiss.IndexBinaryIDMap2(empty)
-    mapped.index = index
-    faiss.copy_array_to_vector(np.arange(index.ntotal), mapped.id_map)
-    mapped.ntotal = index.ntotal
-    mapped.construct_rev_map()
-    return mapped
-
-
-def _refuse_index(came: str) -> NoReturn:
-    demand = "a Flat, IVF, HNSW or MultiHash binary index of faiss"
-    _validation.raise_invalid("index", "FaissStore", demand, came)
-
-
-def storage_of(engine: Any) -> Any:
-    """Return the flat index that has the codes of a Flat, HNSW or MultiHash index."""
-    faiss = library()
-    flat_index = engine if kind_of(engine) == "IndexBinaryFlat" else engine.storage
-    return faiss.downcast_IndexBinary(flat_index)
-
-
-def flat_codes(index: Any) -> UInt8Array:
-    """Return the codes of a flat index: a view that holds until the index changes."""
-    faiss = library()
-    if not index.ntotal:
-        return np.empty((0, index.code_size), np.uint8)
-    size = index.ntotal * index.code_size
-    view: UInt8Array = faiss.rev_swig_ptr(index.xb.data(), size).reshape(-1, index.code_size)
-    return view
-
-
-def listed(ivf: Any) -> tuple[Ids, UInt8Array]:
-    """Copy the ids and codes out of inverted lists."""
-    faiss = library()
-    lists, width = ivf.invlists, ivf.code_size
-    ids, packed = [np.empty(0, np.int64)], [np.empty((0, width), np.uint8)]
-    for number in range(ivf.nlist):
-        size = lists.list_size(number)
-        if size:
-            ids.append(faiss.rev_swig_ptr(lists.get_ids(number), size).copy())
-            codes = faiss.rev_swig_ptr(lists.get_codes(number), size * width)
-            packed.append(codes.reshape(size, width).copy())
-    return np.concatenate(ids), np.concatenate(packed)
-
-
-def check_sound(index: Any) -> None:
-    """Raise if the parts of an index that was read do not fit: faiss would read beyond them."""
-    faiss = library()
-    index = faiss.downcast_IndexBinary(index)
-    engine = engine_of(with_ids(index))
-    sound = engine.d > 0 and engine.ntotal >= 0
-    if hasattr(index, "id_map"):
-        sound = sound and index.id_map.size() == engine.ntotal == index.ntotal
+def is_consistent(index: Any) -> bool:
+    """Return whether sizes and links match; faiss itself would read beyond its memory."""
+    index = import_faiss().downcast_IndexBinary(index)
+    engine = unwrap_id_map(add_id_map(index))
+    n_codes = engine.ntotal
+    if engine.d <= 0 or n_codes < 0:
+        return False
+    if hasattr(index, "id_map") and not index.id_map.size() == n_codes == index.ntotal:
+        return False
     if kind_of(engine) == "IndexBinaryIVF":
-        sizes = [engine.invlists.list_size(number) for number in range(engine.nlist)]
-        sound = sound and sum(sizes) == engine.ntotal
-    else:
-        storage = storage_of(engine)
-        sound = sound and storage.ntotal == engine.ntotal and storage.d == engine.d
-        sound = sound and storage.xb.size() == engine.ntotal * engine.code_size
-    if not sound or (kind_of(engine) == "IndexBinaryHNSW" and not _links_fit(engine)):
-        raise RuntimeError("parts that do not fit")
+        return bool(sum(map(engine.invlists.list_size, range(engine.nlist))) == n_codes)
+    storage = find_storage(engine)
+    sizes = (storage.ntotal, storage.d, storage.xb.size())
+    return sizes == (n_codes, engine.d, n_codes * engine.code_size) and (
+        kind_of(engine) != "IndexBinaryHNSW" or _has_valid_links(engine)
+    )
 
 
-def _links_fit(engine: Any) -> bool:
-    faiss = library()
-    graph, n = engine.hnsw, engine.ntotal
+def _has_valid_links(engine: Any) -> bool:
+    faiss = import_faiss()
+    graph, n_codes = engine.hnsw, engine.ntotal
     links, offsets = faiss.vector_to_array(graph.neighbors), faiss.vector_to_array(graph.offsets)
-    inside = bool(((links >= -1) & (links < n)).all()) and -1 <= graph.entry_point < n
-    spans = len(offsets) == n + 1 and bool((np.diff(offsets.astype(np.int64)) >= 0).all())
-    return inside and spans and int(offsets[-1]) == len(links)
+    offsets = offsets.astype(np.int64)
+    return (
+        bool(((links >= -1) & (links < n_codes)).all())
+        and -1 <= graph.entry_point < n_codes
+        and len(offsets) == n_codes + 1
+        and bool((np.diff(offsets) >= 0).all())
+        and int(offsets[-1]) == len(links)
+    )

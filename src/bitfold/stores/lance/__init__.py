@@ -1,1 +1,1 @@
-"""Codes in LanceDB."""
+"""Codes in a LanceDB table."""

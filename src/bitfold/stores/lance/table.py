@@ -1,50 +1,32 @@
-"""A LanceDB table: reading it in batches, one version of it, and the next id that it keeps."""
+"""A LanceDB table: reads in batches, snapshots, and metadata about ids and model."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 import numpy as np
 
 from bitfold._types import Ids
-from bitfold.stores.lance.connect import clear
+from bitfold.stores.lance.connection import translate_errors
 
-_NEXT, _AT = b"bitfold.next_id", b"bitfold.next_id_at"
-"""Kept with the id column: the next id, and the version of the table it was right for."""
+_NEXT_ID, _VERSION, _DIGEST = b"bitfold.next_id", b"bitfold.next_id_at", b"bitfold.model_digest"
+"""Metadata of the id column: the next id, the table version it is valid for, and the model."""
 
 _BATCH_ROWS = 1 << 18
-_IDS_AT_ONCE = 1 << 14
-"""Ids looked for by one filter."""
-
-_COMPARE = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+_MAX_IDS_PER_FILTER = 1 << 14
 
 
-def condition(column: str, operator: str, value: Any) -> Any:
-    """Return one condition of the user's as LanceDB's expression."""
-    from lancedb.expr import col, lit
-
-    named = col(column)
-    if operator in _COMPARE:
-        return _COMPARE[operator](named, lit(value))
-    if not value:
-        # Nothing is in an empty list; what is missing is neither in nor out of it.
-        return (named == named) if operator == "not in" else ~(named == named)
-    inside = named.isin(value)
-    return ~inside if operator == "not in" else inside
-
-
-class Table:
+class LanceTable:
     """A table whose rows have ids.
 
     Parameters
     ----------
     engine
-        LanceDB's own.
+        The table of LanceDB.
     id_column
-        The column that tells its rows apart.
+        The column of the ids.
     """
 
     def __init__(self, engine: Any, id_column: str) -> None:
@@ -53,78 +35,100 @@ class Table:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Read one version, whatever is written meanwhile."""
-        with self.working():
+        """Read one version, even if others write a new one."""
+        with self.translate_errors():
             self.engine.checkout(self.engine.version)
         try:
             yield
         finally:
-            with self.working():
+            with self.translate_errors():
                 self.engine.checkout_latest()
 
-    def read(self, wanted: list[str], where: Any) -> Iterator[Any]:
-        """Rows that meet conditions, gathered until there are enough of them."""
+    def read(self, columns: list[str], condition: Any = None) -> Iterator[Any]:
+        """Yield the rows that meet a condition, in tables of bounded size."""
         import pyarrow as pa
 
-        asked = self.engine.search().select(wanted)
-        if where is not None:
-            asked = asked.where(where)
-        with self.working():
-            held: list[Any] = []
-            for batch in asked.to_batches(_BATCH_ROWS):
-                held.append(batch)
-                if sum(map(len, held)) >= _BATCH_ROWS:
-                    yield pa.Table.from_batches(held)
-                    held = []
-            if held:
-                yield pa.Table.from_batches(held)
+        query = self.engine.search().select(columns)
+        if condition is not None:
+            query = query.where(condition)
+        with self.translate_errors():
+            # LanceDB gives smaller batches than it is asked for.
+            pending: list[Any] = []
+            for batch in query.to_batches(_BATCH_ROWS):
+                pending.append(batch)
+                if sum(map(len, pending)) >= _BATCH_ROWS:
+                    yield pa.Table.from_batches(pending)
+                    pending = []
+            if pending:
+                yield pa.Table.from_batches(pending)
 
-    def is_in(self, ids: Ids) -> Any:
-        """Return the condition that a row is one of these."""
+    def fetch(self, ids: Ids, columns: list[str]) -> Any:
+        """Return the rows of those ids that are present, in any order."""
+        import pyarrow as pa
+
+        step = _MAX_IDS_PER_FILTER
+        tables = [
+            table
+            for start in range(0, len(ids), step)
+            for table in self.read(columns, self.has_id(ids[start : start + step]))
+        ]
+        if tables:
+            return pa.concat_tables(tables)
+        with self.translate_errors():
+            return pa.schema([self.engine.schema.field(name) for name in columns]).empty_table()
+
+    def has_id(self, ids: Ids) -> Any:
+        """Return the condition that a row has one of some ids."""
         from lancedb.expr import col
 
         return col(self._id).isin(ids.tolist())
 
-    def found(self, ids: Ids, wanted: list[str]) -> Any:
-        """The rows of some of these ids, as they come."""
-        import pyarrow as pa
-
-        pieces = [ids[i : i + _IDS_AT_ONCE] for i in range(0, len(ids), _IDS_AT_ONCE)]
-        tables = [table for piece in pieces for table in self.read(wanted, self.is_in(piece))]
-        if tables:
-            return pa.concat_tables(tables)
-        with self.working():
-            return pa.schema([self.engine.schema.field(name) for name in wanted]).empty_table()
-
-    def present(self, ids: Ids) -> Ids:
-        """Which of these ids there are."""
-        return np.asarray(self.found(ids, [self._id])[self._id].to_numpy(), np.int64)
+    def find_ids(self, ids: Ids) -> Ids:
+        """Return those of some ids that are present."""
+        return np.asarray(self.fetch(ids, [self._id])[self._id].to_numpy(), np.int64)
 
     def next_id(self) -> int:
-        """The id after the largest ever given.
+        """Return the id after the largest that was ever used.
 
-        It is kept with the id column. Where the table was changed since, by a load that died
-        before it could note this or by another program, the ids are looked at.
+        It is stored with the id column. If the table was changed since, by another program or by
+        a load that was killed before it could store the id, all ids are read.
         """
-        with self.working():
-            kept = self.engine.schema.field(self._id).metadata or {}
-            version = self.engine.version
-        noted = kept.get(_NEXT, b"0")
-        next_id = int(noted) if noted.isdigit() else 0
-        if kept.get(_AT) == b"%d" % version:
-            return next_id
-        tables = filter(len, self.read([self._id], None))
-        largest = [int(table[self._id].to_numpy().max()) for table in tables]
-        return max([next_id, *(number + 1 for number in largest)])
+        metadata = self._metadata()
+        stored = metadata.get(_NEXT_ID, b"0")
+        next_id = int(stored) if stored.isdigit() else 0
+        with self.translate_errors():
+            if metadata.get(_VERSION) == b"%d" % self.engine.version:
+                return next_id
+        tables = filter(len, self.read([self._id]))
+        return max([next_id, *(int(table[self._id].to_numpy().max()) + 1 for table in tables)])
 
-    def keep(self, next_id: int) -> None:
-        """Note the next id, and that it is right for the version this makes."""
-        with self.working():
-            noted = {_NEXT.decode(): str(next_id), _AT.decode(): str(self.engine.version + 1)}
-            self.engine.update_field_metadata({"path": self._id, "metadata": noted})
+    def model_digest(self) -> str | None:
+        """Return the digest of the model whose codes are in the table, if it is known."""
+        return self._metadata().get(_DIGEST, b"").decode(errors="replace") or None
+
+    def store_metadata(self, next_id: int, model_digest: str | None) -> None:
+        """Store the next id for the version that this creates, and the digest of the model."""
+        with self.translate_errors():
+            version = self.engine.version + 1
+            metadata = {_NEXT_ID.decode(): str(next_id), _VERSION.decode(): str(version)}
+            if model_digest is not None:
+                metadata[_DIGEST.decode()] = model_digest
+            self.engine.update_field_metadata({"path": self._id, "metadata": metadata})
 
     @contextmanager
-    def working(self) -> Iterator[None]:
-        """Put what goes wrong in LanceDB into one sentence."""
-        with clear(f"table {self.engine.name!r}"):
+    def keep_next_id(self) -> Iterator[None]:
+        """Change the table without adding rows: the stored next id stays valid."""
+        next_id, digest = self.next_id(), self.model_digest()
+        with self.translate_errors():
+            yield
+        self.store_metadata(next_id, digest)
+
+    def _metadata(self) -> dict[bytes, bytes]:
+        with self.translate_errors():
+            return self.engine.schema.field(self._id).metadata or {}
+
+    @contextmanager
+    def translate_errors(self) -> Iterator[None]:
+        """Raise the errors of LanceDB as errors about this table."""
+        with translate_errors(f"Table {self.engine.name!r}"):
             yield

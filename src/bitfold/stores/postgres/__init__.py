@@ -1,1 +1,1 @@
-"""Codes in Postgres with pgvector."""
+"""Codes in a Postgres table with the extension pgvector."""

@@ -1,128 +1,147 @@
-"""A table in Postgres: how it is named and defined, and which of its columns are what."""
+"""A Postgres table: cursors, statements, the next id, and the digest of the model.
+
+The text of statements is ours; names enter it as quoted identifiers and numbers as literals.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from bitfold import _validation
-from bitfold.stores.columns import CODE, ID, VECTOR
-from bitfold.stores.contract import check_bits
-from bitfold.stores.postgres.connect import Place
+from bitfold.errors import MissingStoreError
+from bitfold.search import raise_duplicate_ids
+from bitfold.stores.postgres.connection import PostgresDatabase, translate_errors
+from bitfold.stores.postgres.schema import CATALOG_QUERY, quote_name, quote_table
+from bitfold.stores.schema import ColumnNames
 
-_OWNER = "PgvectorStore"
+_SEQUENCE_QUERY = """
+SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.oid = pg_get_serial_sequence(%s, %s)::regclass
+"""
 
-_SQL_TYPES = {
-    bool: "boolean",
-    int: "bigint",
-    float: "double precision",
-    str: "text",
-    datetime: "timestamp with time zone",
-}
+_COMMENT_QUERY = """
+SELECT col_description(c.oid, a.attnum), pg_has_role(c.relowner, 'USAGE')
+FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+WHERE c.oid = to_regclass(%s) AND a.attname = %s
+"""
 
-
-@dataclass(frozen=True)
-class Layout:
-    """Which columns of a table are what; a user's column of a type not known here has None."""
-
-    id: str
-    code: str
-    vector: str
-    n_bits: int
-    n_features: int | None
-    types: dict[str, type | None]
-
-    @classmethod
-    def of(cls, catalog: list[tuple[Any, ...]], id_: str, code: str, vector: str) -> Layout:
-        """Read code length, width of the originals and the user's columns off the catalog."""
-        kinds = {name: (kind, size) for name, kind, size, _ in catalog}
-        kind, _ = kinds.get(id_, ("nothing", 0))
-        if kind != "int8":
-            _validation.raise_invalid(f"column {id_!r}", _OWNER, "of type bigint", kind)
-        if not any(name == id_ and unique for name, *_, unique in catalog):
-            demand = "not null and unique by itself, as a primary key is"
-            _validation.raise_invalid(
-                f"column {id_!r}", _OWNER, demand, "one that may repeat or be missing"
-            )
-        kind, n_bits = kinds.get(code, ("nothing", 0))
-        if kind != "bit":
-            _validation.raise_invalid(f"column {code!r}", _OWNER, "of type bit(n)", kind)
-        check_bits(n_bits, _OWNER)
-        kind, width = kinds.get(vector, ("nothing", 0))
-        n_features = width if kind == "vector" and width > 0 else None
-        known = {"bool": bool, "int8": int, "float8": float, "text": str, "timestamptz": datetime}
-        own = (id_, code, vector)
-        others = {n: kind for n, (kind, _) in kinds.items() if n not in own and is_name(n)}
-        types = {name: known.get(kind) for name, kind in others.items()}
-        return cls(id_, code, vector, n_bits, n_features, types)
-
-    @property
-    def fillable(self) -> dict[str, type]:
-        """The user's columns that a load can fill, and their types."""
-        return {name: kind for name, kind in self.types.items() if kind is not None}
-
-    @property
-    def loaded(self) -> list[str]:
-        """All columns that a load fills."""
-        vector = [] if self.n_features is None else [self.vector]
-        return [self.id, self.code, *vector, *self.fillable]
+_DIGEST_PREFIX = "bitfold model_digest="
+"""Start of the comment on the code column that stores the digest."""
 
 
-def definitions(n_bits: int, n_features: int | None, types: Mapping[str, type]) -> Any:
-    """Return the columns of a new table."""
+class PostgresTable:
+    """A table with ids and codes.
+
+    Parameters
+    ----------
+    database
+        The connection.
+    name
+        Name of the table, or ``schema.name``.
+    names
+        Columns of ids, codes and vectors.
+    """
+
+    def __init__(self, database: PostgresDatabase, name: str, names: ColumnNames) -> None:
+        self.database, self.name, self.names = database, name, names
+
+    def read_catalog(self) -> list[tuple[Any, ...]]:
+        """Return name, type, size and uniqueness of each column."""
+        with self.cursor() as cursor:
+            rows: list[tuple[Any, ...]] = cursor.execute(
+                CATALOG_QUERY, [quote_table(self.name)]
+            ).fetchall()
+        if not rows:
+            raise MissingStoreError(f"{self.database.describe(self.name)} does not exist.")
+        return rows
+
+    def next_id(self, cursor: Any) -> int:
+        """Return the id after the largest that was ever used: in the sequence or in the rows."""
+        largest = cursor.execute(self.sql("SELECT max({id}) FROM {table}")).fetchone()[0]
+        next_id = 0 if largest is None else max(0, int(largest) + 1)
+        sequence = self._find_sequence(cursor)
+        if sequence is None:
+            return next_id
+        statement = self.sql("SELECT last_value, is_called FROM {sequence}", sequence=sequence)
+        last, is_called = cursor.execute(statement).fetchone()
+        return max(next_id, int(last) + int(is_called))
+
+    def store_next_id(self, cursor: Any, next_id: int) -> None:
+        """Advance the sequence of the ids, if there is one."""
+        sequence = self._find_sequence(cursor)
+        if sequence is not None and next_id > 0:
+            name = ".".join(map(quote_name, sequence))
+            cursor.execute("SELECT setval(%s::regclass, %s, true)", [name, next_id - 1])
+
+    def _find_sequence(self, cursor: Any) -> tuple[str, str] | None:
+        row = cursor.execute(_SEQUENCE_QUERY, [quote_table(self.name), self.names.id]).fetchone()
+        return tuple(row) if row else None
+
+    def model_digest(self, cursor: Any) -> str | None:
+        """Return the digest of the model whose codes are in the table, if it is known."""
+        comment, _ = self._read_comment(cursor)
+        if comment is None or not comment.startswith(_DIGEST_PREFIX):
+            return None
+        return str(comment).removeprefix(_DIGEST_PREFIX)
+
+    def store_model_digest(self, cursor: Any, digest: str | None) -> None:
+        """Store the digest, unless the code column has a comment or another owner."""
+        comment, is_owner = self._read_comment(cursor)
+        if digest is not None and comment is None and is_owner:
+            statement = "COMMENT ON COLUMN {table}.{code} IS {comment}"
+            cursor.execute(self.sql(statement, comment=_DIGEST_PREFIX + digest))
+
+    def _read_comment(self, cursor: Any) -> tuple[str | None, bool]:
+        """Return the comment on the code column, and whether it can be changed."""
+        cursor.execute(_COMMENT_QUERY, [quote_table(self.name), self.names.code])
+        comment, is_owner = cursor.fetchone()
+        return comment, is_owner
+
+    def sql(self, text: str, **values: Any) -> Any:
+        """Fill in a statement: lists and tuples are identifiers, other values are literals."""
+        from psycopg import sql
+
+        return sql.SQL(text).format(
+            id=sql.Identifier(self.names.id),
+            code=sql.Identifier(self.names.code),
+            table=sql.Identifier(*self.name.split(".")),
+            **{name: _compose(value) for name, value in values.items()},
+        )
+
+    @contextmanager
+    def cursor(self, *, binary: bool = False) -> Iterator[Any]:
+        """Open a cursor in a transaction, or in the one that is open."""
+        from psycopg.rows import tuple_row
+
+        connection = self.database.connection
+        with (
+            translate_errors(self.database.describe(self.name)),
+            connection.transaction(),
+            connection.cursor(binary=binary, row_factory=tuple_row) as cursor,
+        ):
+            yield cursor
+
+
+def _compose(value: Any) -> Any:
+    """Return a list as column names, a tuple as a qualified name, other values as literals."""
     from psycopg import sql
 
-    # Any int64 may be an id, and who inserts without one gets the next.
-    numbered = "GENERATED BY DEFAULT AS IDENTITY (MINVALUE -9223372036854775808 START WITH 0)"
-    kinds = {ID: f"bigint {numbered} PRIMARY KEY", CODE: f"bit({n_bits:d}) NOT NULL"}
-    if n_features is not None:
-        kinds[VECTOR] = f"vector({n_features:d}) NOT NULL"
-    kinds |= {name: _SQL_TYPES[kind] for name, kind in types.items()}
-    defined = [
-        sql.SQL("{} {}").format(sql.Identifier(name), sql.SQL(kind)) for name, kind in kinds.items()
-    ]
-    return sql.SQL(", ").join(defined)
+    if isinstance(value, list):
+        return sql.SQL(", ").join(map(sql.Identifier, value))
+    if isinstance(value, tuple):
+        return sql.Identifier(*value)
+    return value if isinstance(value, sql.Composable) else sql.Literal(value)
 
 
-def make(place: Place, table: str, columns: Any, replace: bool) -> None:
-    """Make a table of these columns, and the extension if it is missing."""
-    from psycopg import sql
-    from psycopg.rows import tuple_row
+@contextmanager
+def translate_duplicates() -> Iterator[None]:
+    """Raise a violation of the primary key as an error that names the id."""
+    from psycopg import errors
 
-    name = sql.Identifier(*table.split("."))
-    run = place.connection.cursor(row_factory=tuple_row).execute
-    if not run("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchone():
-        run("CREATE EXTENSION IF NOT EXISTS vector")
-    if replace:
-        run(sql.SQL("DROP TABLE IF EXISTS {}").format(name))
-    elif run("SELECT to_regclass(%s)", [quoted(table)]).fetchone()[0] is not None:
-        exists = f"table {table!r} in {place.name} exists already"
-        raise FileExistsError(f"{exists}; open it, or create with replace=True.")
-    run(sql.SQL("CREATE TABLE {} ({})").format(name, columns))
-
-
-def check_table(table: Any) -> None:
-    """Raise unless this can be the name of a table."""
-    parts = table.split(".") if isinstance(table, str) else []
-    if not 1 <= len(parts) <= 2 or not all(is_name(part) for part in parts):
-        demand = "a name, or schema.name, of at most 63 bytes each, without %"
-        _validation.raise_invalid("table", _OWNER, demand, repr(table))
-
-
-def is_name(part: str) -> bool:
-    """Tell whether a name needs no more than quotes; psycopg takes a % for a placeholder."""
-    return (
-        bool(part.strip()) and part.isprintable() and "%" not in part and len(part.encode()) <= 63
-    )
-
-
-def quoted(table: str) -> str:
-    """Return a table's name as a value that Postgres reads back as that name."""
-    return ".".join(map(quote, table.split(".")))
-
-
-def quote(name: str) -> str:
-    """Return one part of a name as a value."""
-    return '"' + name.replace('"', '""') + '"'
+    try:
+        yield
+    except errors.UniqueViolation as error:
+        taken = re.search(r"=\((-?\d+)\)", error.diag.message_detail or "")
+        raise_duplicate_ids([taken[1] if taken else "an existing id"], "PgvectorStore")

@@ -1,0 +1,1 @@
+"""The checks of indexes and stores, by subject."""
