@@ -1,62 +1,43 @@
-"""bitfold verify, run as a process."""
+"""``bitfold verify``."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
+import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
-
-import bitfold as bf
-
-CODES = bf.Codes(np.random.default_rng(0).integers(0, 256, (500, 8), np.uint8), 64)
+from tests.cli.helpers import Run, assert_fails, parse_json
 
 
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "bitfold", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def flip_byte(path: Path, position: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[position] ^= 1
+    path.write_bytes(content)
 
 
-@pytest.fixture
-def index(tmp_path: Path) -> Path:
-    index = bf.HammingIndex(64)
-    index.add(CODES)
-    index.save(tmp_path / "my.index")
-    return tmp_path / "my.index"
+@pytest.mark.parametrize(
+    ("name", "kind"), [("my.index", "index"), ("m.bitfold", "LSH"), ("x.codes", "codes")]
+)
+def test_intact(warm: Run, files: Path, name: str, kind: str) -> None:
+    done = warm("verify", str(files / name))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"{files / name} is intact: {kind}, ")
+    assert parse_json(warm("verify", str(files / name), "--json"))["kind"] == kind
 
 
-def test_a_sound_index(index: Path) -> None:
-    told = run("verify", index)
-    assert told.returncode == 0
-    assert told.stdout.startswith(f"{index} is sound: index, 500 codes, 1 segments,")
-    assert json.loads(run("verify", index, "--json").stdout)["codes"] == 500
-
-
-def test_a_damaged_index(index: Path) -> None:
+def test_damaged_index(warm: Run, files: Path, tmp_path: Path) -> None:
+    index = shutil.copytree(files / "my.index", tmp_path / "my.index")
     (segment,) = index.glob("segment-*")
-    content = bytearray(segment.read_bytes())
-    content[-100] ^= 1
-    segment.write_bytes(content)
-    told = run("verify", index)
-    assert told.returncode == 1
-    assert "fails its checksum" in told.stderr
-    assert "Traceback" not in told.stderr
-    assert len(told.stderr.strip().splitlines()) == 1
+    flip_byte(segment, -100)
+    assert_fails(warm("verify", str(index)), "checksum", 4)
 
 
-def test_a_model(tmp_path: Path) -> None:
-    X = np.random.default_rng(0).standard_normal((60, 4))
-    hasher = bf.IMH(8, base=bf.KMeansBase(10), random_state=0).fit(X)
-    hasher.save(tmp_path / "m.bitfold")
-    told = run("verify", tmp_path / "m.bitfold")
-    assert told.returncode == 0
-    assert "is sound: IMH, 8 bits" in told.stdout
+@pytest.mark.parametrize("name", ["m.bitfold", "x.codes"])
+def test_damaged_file(warm: Run, files: Path, tmp_path: Path, name: str) -> None:
+    path = Path(shutil.copy(files / name, tmp_path))
+    flip_byte(path, -100)
+    assert_fails(warm("verify", str(path)), name, 4)
 
 
-def test_nothing_there(tmp_path: Path) -> None:
-    told = run("verify", tmp_path / "no")
-    assert told.returncode == 1
-    assert "does not exist" in told.stderr
+def test_missing_file(warm: Run, tmp_path: Path) -> None:
+    assert_fails(warm("verify", str(tmp_path / "none")), "none does not exist", 5)

@@ -11,7 +11,6 @@ import numpy as np
 
 from bitfold import io
 from bitfold._types import AnyArray
-from bitfold.codes import Codes, count_bytes
 from bitfold.errors import DataError
 
 VECTOR_FORMATS = (
@@ -96,21 +95,9 @@ def fingerprint(argument: Path) -> str:
     return f"{name}:{status.st_size}:{status.st_mtime_ns}"
 
 
-def read_codes(argument: Path, n_bits: int | None = None) -> Codes:
-    """Read packed codes from a .npy file; their length is ``n_bits``, or all bits."""
-    packed = read_vectors(argument)
-    if packed.dtype != np.uint8:
-        raise DataError(
-            f"{argument} holds vectors of {packed.dtype}, not codes; encode them with "
-            "bitfold encode, or pass --model."
-        )
-    all_bits = 8 * packed.shape[1]
-    if n_bits is not None and count_bytes(n_bits) != packed.shape[1]:
-        raise DataError(
-            f"{argument} holds codes of {packed.shape[1]} bytes ({all_bits - 7} to {all_bits} "
-            f"bits), not of {n_bits} bits."
-        )
-    return Codes(packed, n_bits or all_bits)
+def is_codes_file(path: Path) -> bool:
+    """Return whether a file contains codes, by its suffix; other files are models."""
+    return path.suffix in (".codes", ".npy")
 
 
 def _copy_to_disk(stream: Any) -> AnyArray:

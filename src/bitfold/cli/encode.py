@@ -14,7 +14,7 @@ from bitfold.cli._inputs import VECTOR_FORMATS, check_exists, fingerprint, open_
 from bitfold.cli._outputs import FORCE_HELP, check_output, explain_full_disk
 from bitfold.cli.terminal import show_progress
 from bitfold.hashers import load
-from bitfold.io.codes_file import encode_to_file
+from bitfold.io import encode_to_file
 
 
 def encode(

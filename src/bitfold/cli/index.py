@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from bitfold.cli._inputs import check_exists, read_codes, read_labels
+from bitfold.cli._inputs import check_exists, read_labels
 from bitfold.cli._outputs import FORCE_HELP, check_new
 from bitfold.cli.terminal import show_progress
+from bitfold.io import open_codes
 from bitfold.search import HammingIndex
 
 
@@ -39,7 +40,7 @@ def index(
     check_exists(codes, ids)
     check_new(out, force=force)
     with show_progress() as display, display.spinner("indexing"):
-        content = read_codes(codes, bits)
+        content = open_codes(codes, bits)
         built = HammingIndex(content.n_bits)
         built.add(content, None if ids is None else read_labels(ids))
         built.save(out)

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from bitfold.cli._inputs import check_exists
+from bitfold.cli._inputs import check_exists, is_codes_file
 from bitfold.cli.fit import describe_base_set
 from bitfold.hashers import load
-from bitfold.io import model_file
+from bitfold.io import model_file, open_codes
 from bitfold.search import HammingIndex
 
 
@@ -25,7 +25,10 @@ def info(
     Example: bitfold info model.bitfold
     """
     check_exists(path)
-    summary = _describe_index(path) if path.is_dir() else _describe_model(path)
+    if path.is_dir():
+        summary = _describe_index(path)
+    else:
+        summary = _describe_codes(path) if is_codes_file(path) else _describe_model(path)
     if as_json:
         typer.echo(json.dumps(summary))
         return
@@ -58,6 +61,20 @@ def _describe_model(path: Path) -> dict[str, Any]:
 def _is_short(value: Any) -> bool:
     """Return whether a fitted value is a number or None; sentences have lines of their own."""
     return not isinstance(value, str)
+
+
+def _describe_codes(path: Path) -> dict[str, Any]:
+    """Return the size and origin of a codes file."""
+    codes = open_codes(path)
+    return {
+        "path": str(path),
+        "kind": "codes",
+        "bits": codes.n_bits,
+        "codes": len(codes),
+        "model_digest": codes.model_digest,
+        "bytes": path.stat().st_size,
+        "written": _format_date(path),
+    }
 
 
 def _describe_index(path: Path) -> dict[str, Any]:

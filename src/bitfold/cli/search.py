@@ -15,14 +15,13 @@ from bitfold.cli._inputs import (
     VECTOR_FORMATS,
     check_exists,
     open_vectors,
-    read_codes,
     read_vectors,
 )
 from bitfold.cli.terminal import show_progress
 from bitfold.codes import Codes
 from bitfold.errors import ModelMismatchError
 from bitfold.hashers import load
-from bitfold.io import open_source
+from bitfold.io import open_codes, open_source
 from bitfold.search import HammingIndex, RerankByVectors
 
 DEFAULT_K = 10
@@ -36,7 +35,9 @@ def search(
     index: Annotated[Path, typer.Argument(help="Index that bitfold index wrote.")],
     queries: Annotated[
         Path,
-        typer.Argument(help=f"Vectors, one per row: {VECTOR_FORMATS}. Without --model, codes."),
+        typer.Argument(
+            help=f"Vectors, one per row: {VECTOR_FORMATS}. Without --model, codes."
+        ),
     ],
     model: Annotated[
         Path | None, typer.Option(help="Model that encoded the items of the index.")
@@ -126,8 +127,8 @@ def _answer(
 
 
 def _read_codes(queries: Path, n_bits: int) -> Iterator[tuple[Codes, AnyArray]]:
-    """Yield query codes that were encoded before."""
-    codes = read_codes(queries, n_bits)
+    """Yield query codes from a file."""
+    codes = open_codes(queries, n_bits)
     for start in range(0, len(codes), QUERY_BLOCK):
         block = codes[start : start + QUERY_BLOCK]
         yield block, block.packed

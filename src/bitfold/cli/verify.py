@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from bitfold.cli._inputs import check_exists
+from bitfold.cli._inputs import check_exists, is_codes_file
 from bitfold.hashers import load
+from bitfold.io import open_codes
 from bitfold.search.disk.index_folder import verify as verify_index
 
 
@@ -24,7 +25,10 @@ def verify(
     Example: bitfold verify my.index
     """
     check_exists(path)
-    kind, counts = _verify_index(path) if path.is_dir() else _verify_model(path)
+    if path.is_dir():
+        kind, counts = _verify_index(path)
+    else:
+        kind, counts = _verify_codes(path) if is_codes_file(path) else _verify_model(path)
     if as_json:
         typer.echo(json.dumps({"path": str(path), "kind": kind, **counts}))
     else:
@@ -36,6 +40,12 @@ def _verify_index(path: Path) -> tuple[str, dict[str, Any]]:
     """Check an index; return its kind and counts."""
     n_codes, n_segments, n_bytes = verify_index(path)
     return "index", {"codes": n_codes, "segments": n_segments, "bytes": n_bytes}
+
+
+def _verify_codes(path: Path) -> tuple[str, dict[str, Any]]:
+    """Check a codes file; return its kind and counts."""
+    codes = open_codes(path)
+    return "codes", {"codes": len(codes), "bits": codes.n_bits, "bytes": path.stat().st_size}
 
 
 def _verify_model(path: Path) -> tuple[str, dict[str, Any]]:

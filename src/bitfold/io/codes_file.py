@@ -27,7 +27,7 @@ import numpy as np
 from bitfold import _validation
 from bitfold._types import AnyArray, PathLike, ProgressCallback
 from bitfold.codes import Codes, count_bytes
-from bitfold.errors import FormatError, InputChangedError, ParameterError
+from bitfold.errors import FormatError, InputChangedError, NewerFormatError, ParameterError
 from bitfold.io import sources
 from bitfold.io.array_file import (
     ArrayFile,
@@ -332,7 +332,7 @@ class _PartialFile:
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, traceback: object
     ) -> None:
-        if kind is not None and not isinstance(problem, (InputChangedError, FormatError)):
+        if kind is not None and not isinstance(problem, (InputChangedError, NewerFormatError)):
             # Kept only if another run can finish it: invalid vectors stay invalid.
             if self.n_rows and issubclass(kind, (KeyboardInterrupt, OSError, MemoryError)):
                 with suppress(OSError):

@@ -1,0 +1,86 @@
+"""``bitfold fit``."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.cli.helpers import Run, X, assert_fails, list_names, parse_json
+
+import bitfold as bf
+
+
+def test_default_method(warm: Run, files: Path, tmp_path: Path) -> None:
+    out = tmp_path / "m.bitfold"
+    done = warm(
+        "fit", str(files / "x.npy"), "--bits", "32", "--out", str(out),
+        "--set", "base__n_base_points=60",
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    summary, base_set = done.stdout.splitlines()
+    assert summary.startswith(f"{out}: IMH, 32 bits, fitted on 1,797 × 64 vectors in ")
+    assert base_set.startswith("60 base points (")
+    again = bf.IMH(32, base=bf.KMeansBase(60), random_state=0).fit(X)
+    assert bf.load(out).encode(X) == again.encode(X)
+
+
+@pytest.mark.parametrize("labels", ["labels.txt", "x.h5:labels", "x.parquet:label"])
+def test_labels(warm: Run, files: Path, tmp_path: Path, labels: str) -> None:
+    out = tmp_path / "m.bitfold"
+    summary = parse_json(
+        warm(
+            "fit", str(files / "x.fvecs"), "--labels", str(files / labels), "--out", str(out),
+            "--method", "ksh", "--bits", "12", "--set", "n_anchors=60", "--set", "n_samples=120",
+            "--seed", "3", "--json",
+        )
+    )  # fmt: skip
+    assert (summary["method"], summary["bits"], summary["features"]) == ("KSH", 12, 64)
+    assert summary["bytes"] == out.stat().st_size
+    assert bf.load(out).get_params()["random_state"] == 3
+
+
+def test_pipe(command: str, files: Path, tmp_path: Path) -> None:
+    model = tmp_path / "m.bitfold"
+    fit = [command, "fit", "-", "--method", "LSH", "--bits", "60", "--out", str(model)]
+    with (files / "x.npy").open("rb") as vectors:
+        subprocess.run(fit, stdin=vectors, check=True, timeout=120)
+    assert model.read_bytes() == (files / "m.bitfold").read_bytes()
+
+
+def test_wrong_arguments(warm: Run, files: Path, tmp_path: Path) -> None:
+    fit = ["fit", str(files / "x.npy"), "--out", str(tmp_path / "out")]
+    assert_fails(warm(*fit, "--method", "foo"), "'foo'", 2)
+    assert_fails(warm(*fit, "--set", "k"), "NAME=VALUE, got 'k'", 2)
+    assert_fails(warm(*fit, "--set", "kk=1"), "IMH .*'kk'", 2)
+    assert_fails(warm(*fit, "--bits", "100000"), "1024", 2)
+    itq = [*fit, "--method", "itq"]
+    assert_fails(warm(*itq, "--bits", "65"), "n_bits of ITQ .*n_features=64, got 65", 2)
+    assert_fails(warm(*itq, "--labels", str(files / "labels.npy")), "ITQ .*labels", 2)
+    assert_fails(warm("fit", str(files), "--out", "out"), "folder")
+    assert_fails(warm("fit", str(files / "x.npy"), "--out", "-"), "pipe", 2)
+    assert list_names(tmp_path) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_fit_leaves_nothing(
+    command: str, tmp_path: Path, number: signal.Signals
+) -> None:
+    (tmp_path / "out").mkdir()
+    noise = np.random.default_rng(0).standard_normal((60_000, 64)).astype(np.float32)
+    np.save(tmp_path / "x.npy", noise)
+    fit = ["fit", str(tmp_path / "x.npy"), "--out", str(tmp_path / "out" / "m.bitfold")]
+    process = subprocess.Popen(
+        [command, *fit, "--set", "base__n_base_points=3000"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    time.sleep(6)
+    assert process.poll() is None
+    process.send_signal(number)
+    assert process.communicate(timeout=100) == (b"", b"")
+    assert process.returncode == 128 + number
+    assert list_names(tmp_path / "out") == []
