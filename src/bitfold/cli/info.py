@@ -40,7 +40,7 @@ def info(
 def _describe_model(path: Path) -> dict[str, Any]:
     """Return the parameters and fitted attributes of a model."""
     hasher = load(path)  # checks every byte
-    stored = model_file.read(path)
+    stored = model_file.read_model(path)
     return {
         "path": str(path),
         "kind": f"model, {stored.kind}",

@@ -170,14 +170,14 @@ def _positions(points: Float32Array, on_step: StepCallback) -> Float32Array:
     name = hashlib.sha256(content.encode()).hexdigest()[:32]
     path = cache.cache_root() / "explorer" / f"{name}.map"
     with suppress(OSError, ValueError, KeyError):
-        cached = model_file.read(path).arrays["positions"]
+        cached = model_file.read_model(path).arrays["positions"]
         if cached.shape == (len(points), 2) and np.isfinite(cached).all():
             return np.ascontiguousarray(cached, np.float32)
     positions = _embed(points, on_step)
     # If the cache cannot be written, the map is recomputed next time.
     with suppress(OSError):
         cache.make_cache_folder("explorer")
-        model_file.write(path, model_file.Stored("map", {}, {"positions": positions}))
+        model_file.write_model(path, model_file.StoredModel("map", {}, {"positions": positions}))
     return positions
 
 

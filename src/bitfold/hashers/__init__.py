@@ -60,4 +60,4 @@ def load(path: PathLike, *, mmap: bool = False) -> Hasher:
     mmap
         Keep the learned arrays in the file instead of memory, shared between processes.
     """
-    return _persistence.load(path, Hasher, mmap=mmap)
+    return _persistence.load_hasher(path, Hasher, mmap=mmap)

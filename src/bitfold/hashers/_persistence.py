@@ -1,4 +1,4 @@
-"""A hasher as a file and back: hyper-parameters and scalars as JSON, learned arrays as tensors."""
+"""Hashers as files: parameters and fitted scalars become JSON, fitted arrays become tensors."""
 
 from __future__ import annotations
 
@@ -17,77 +17,78 @@ from bitfold._types import AnyArray, PathLike
 from bitfold.base_set import BaseStrategy
 from bitfold.embedding import Embedding
 from bitfold.errors import FormatError
-from bitfold.io import model_file
-from bitfold.io.model_file import Stored
+from bitfold.io.model_file import StoredModel, read_model
 
 if TYPE_CHECKING:
     from bitfold.hashers.base.hasher import Hasher
 
 
-def to_stored(hasher: Hasher) -> Stored:
-    """Describe a fitted hasher."""
+def describe_hasher(hasher: Hasher) -> StoredModel:
+    """Return what the file of a fitted hasher contains."""
     names = getattr(hasher, "feature_names_in_", None)
     meta = {
         "params": {name: _to_json(value) for name, value in hasher.get_params(False).items()},
-        "learned": {name: _to_json(getattr(hasher, name)) for name in hasher._fitted_scalars},
+        "fitted": {name: _to_json(getattr(hasher, name)) for name in hasher._fitted_scalars},
         "feature_names": None if names is None else [str(name) for name in names],
     }
     arrays = {name: getattr(hasher, name) for name in hasher._fitted_arrays}
-    return Stored(type(hasher).__name__, meta, arrays)
+    return StoredModel(type(hasher).__name__, meta, arrays)
 
 
 def compute_digest(hasher: Hasher) -> str:
     """Return 16 hexadecimal digits that identify what determines the codes of a fitted hasher."""
-    names = {*hasher._fitted_arrays, *hasher._fitted_scalars} - hasher._not_in_digest
-    values = {name: getattr(hasher, name) for name in names}
-    scalars = {name: _to_json(values[name]) for name in hasher._fitted_scalars if name in names}
-    digest = hashlib.sha256(json.dumps([type(hasher).__name__, scalars], sort_keys=True).encode())
-    for name in sorted(names & hasher._fitted_arrays.keys()):
-        array = np.ascontiguousarray(values[name])
+    scalars = hasher._fitted_scalars.keys() - hasher._not_in_digest
+    values = {name: _to_json(getattr(hasher, name)) for name in scalars}
+    digest = hashlib.sha256(json.dumps([type(hasher).__name__, values], sort_keys=True).encode())
+    for name in sorted(hasher._fitted_arrays.keys() - hasher._not_in_digest):
+        array = np.ascontiguousarray(getattr(hasher, name))
         digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
         digest.update(array.data)
     return digest.hexdigest()[:16]
 
 
-def from_stored(stored: Stored, kinds: type[Any]) -> Hasher:
-    """Make the hasher that was described; all its state is checked before a kernel sees it."""
-    kind = find(kinds, stored.kind)
+def load_hasher(path: PathLike, root: type[Any], *, mmap: bool = False) -> Hasher:
+    """Read a hasher whose class is derived from ``root``."""
+    model = read_model(path, mmap=mmap)
+    kind = _find_class(root, model.kind)
     if kind is None:
-        raise FormatError(f"holds a {stored.kind}, which is no hasher known here")
+        raise FormatError(
+            f"{path} contains a model of the unknown hasher class {model.kind!r}. If it is yours, "
+            f"import it before loading."
+        )
     try:
-        hasher: Hasher = kind(**{n: _from_json(v) for n, v in stored.meta["params"].items()})
-        learned, names = {**stored.meta["learned"]}, stored.meta["feature_names"]
-    except (AttributeError, KeyError, RecursionError, TypeError) as error:
-        raise FormatError(f"is no {stored.kind} of this version ({error})") from None
-    _check_scalars(learned, hasher._fitted_scalars)
-    _check_layout(stored.arrays, hasher._fitted_arrays, learned)
-    _check_names(names, learned["n_features_in_"])
-    hasher.__dict__.update(learned | stored.arrays)
+        return _restore_hasher(model, kind)
+    # The file can have any wrong key, type or number, and parameters of another version.
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+        reason = str(error).rstrip(".")
+        raise FormatError(f"{path} is not a valid {model.kind} model: {reason}.") from None
+
+
+def _restore_hasher(model: StoredModel, kind: type[Any]) -> Hasher:
+    """Build a hasher; its state is checked completely before a kernel sees it."""
+    params, fitted = model.meta["params"], dict(model.meta["fitted"].items())
+    names = model.meta["feature_names"]
+    hasher: Hasher = kind(**{name: _from_json(value) for name, value in params.items()})
+    _check_scalars(fitted, hasher._fitted_scalars)
+    _check_arrays(model.arrays, hasher._fitted_arrays, fitted)
+    _check_feature_names(names, fitted["n_features_in_"])
+    hasher.__dict__.update(fitted | model.arrays)
     if names is not None:
         hasher.feature_names_in_ = np.array(names, object)
-    _check_meaning(hasher)
+    hasher._check_fitted_state()
     return hasher
 
 
-def load(path: PathLike, kinds: type[Any], *, mmap: bool = False) -> Hasher:
-    """Read a hasher; an error names the file."""
-    stored = model_file.read(path, mmap=mmap)
-    try:
-        return from_stored(stored, kinds)
-    except FormatError as error:
-        raise FormatError(f"{path} {error}.") from None
+def _find_class(root: type[Any], name: str) -> type[Any] | None:
+    """Return the concrete class with this name, which may be a user's own."""
+    return next((kind for kind in _iter_subclasses(root) if kind.__name__ == name), None)
 
 
-def find(root: type[Any], name: str) -> type[Any] | None:
-    """Return the concrete class below ``root`` with this name; a user's own count too."""
-    return next((kind for kind in _below(root) if kind.__name__ == name), None)
-
-
-def _below(root: type[Any]) -> Iterator[type[Any]]:
+def _iter_subclasses(root: type[Any]) -> Iterator[type[Any]]:
     for kind in root.__subclasses__():
         if not inspect.isabstract(kind):
             yield kind
-        yield from _below(kind)
+        yield from _iter_subclasses(kind)
 
 
 def _to_json(value: Any) -> Any:
@@ -95,68 +96,65 @@ def _to_json(value: Any) -> Any:
         params = {name: _to_json(v) for name, v in value.get_params(False).items()}
         return {"strategy": type(value).__name__, "params": params}
     if isinstance(value, np.random.Generator):
-        return None  # its state has moved on; a seed is what can be repeated
+        return None  # Its state has changed since fit; only a seed can be repeated.
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _from_json(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
-    kind = find(BaseStrategy, value["strategy"]) or find(Embedding, value["strategy"])
+    name = value["strategy"]
+    kind = _find_class(BaseStrategy, name) or _find_class(Embedding, name)
     if kind is None:
         warnings.warn(
-            f"strategy {value['strategy']} is not known here; the codes need it no more, "
-            f"but fitting again would use the default.",
-            stacklevel=5,
+            f"Unknown strategy {name!r}. It is not needed for encoding, but refitting will use "
+            f"the default.",
+            stacklevel=6,
         )
         return None
     return kind(**{name: _from_json(v) for name, v in value["params"].items()})
 
 
-def _check_scalars(learned: dict[str, Any], types: dict[str, type]) -> None:
-    """Refuse numbers and strings that are missing, unknown, of another type or out of range."""
-    if learned.keys() != types.keys():
-        raise FormatError("is damaged: its numbers are not those of the hasher it names")
-    for name, value in learned.items():
-        # A bool would pass for an integer.
-        fits = type(value) is types[name]
-        if not fits or (type(value) is int and value < 1) or not _is_finite(value):
-            raise FormatError(f"is damaged: its {name} is not what the hasher needs")
+def _check_scalars(fitted: dict[str, Any], types: dict[str, type]) -> None:
+    """Raise unless every scalar is present, of the right type and in its range."""
+    if fitted.keys() != types.keys():
+        raise ValueError(f"its scalars are {sorted(fitted)} instead of {sorted(types)}")
+    for name, value in fitted.items():
+        # isinstance would accept a bool as an integer.
+        is_valid = type(value) is types[name]
+        if isinstance(value, int):
+            is_valid = is_valid and value >= 1
+        if isinstance(value, float):
+            is_valid = is_valid and math.isfinite(value)
+        if not is_valid:
+            raise ValueError(f"{name} is {value!r:.50}")
 
 
-def _is_finite(value: Any) -> bool:
-    return not isinstance(value, float) or math.isfinite(value)
-
-
-def _check_layout(
-    arrays: dict[str, AnyArray], layout: dict[str, tuple[str, ...]], learned: dict[str, Any]
+def _check_arrays(
+    arrays: dict[str, AnyArray], shapes: dict[str, tuple[str, ...]], fitted: dict[str, Any]
 ) -> None:
-    """Refuse arrays that are missing, unknown, empty, of another type or shapes that disagree."""
-    if arrays.keys() != layout.keys():
-        raise FormatError("is damaged: its arrays are not those of the hasher it names")
-    sizes = dict(learned)
-    for name, shape in layout.items():
+    """Raise unless every array is present, finite, float32, and of a shape that fits the others."""
+    if arrays.keys() != shapes.keys():
+        raise ValueError(f"its arrays are {sorted(arrays)} instead of {sorted(shapes)}")
+    sizes = dict(fitted)
+    for name, shape in shapes.items():
         array = arrays[name]
-        agree = len(shape) == array.ndim and all(
-            sizes.setdefault(side, size) == size
-            for side, size in zip(shape, array.shape, strict=True)
+        fits = len(shape) == array.ndim and all(
+            sizes.setdefault(axis, size) == size
+            for axis, size in zip(shape, array.shape, strict=True)
         )
-        usable = array.size > 0 and array.dtype == np.float32 and np.isfinite(array).all()
-        if not (agree and usable):
-            raise FormatError(f"is damaged: its array {name} is not what the hasher needs")
+        if not fits or not array.size:
+            raise ValueError(f"array {name} has shape {array.shape}")
+        if array.dtype != np.float32:
+            raise ValueError(f"array {name} has dtype {array.dtype}")
+        if not np.isfinite(array).all():
+            raise ValueError(f"array {name} is not finite")
 
 
-def _check_names(names: Any, n_features: int) -> None:
-    """Refuse column names that are not one string a feature."""
+def _check_feature_names(names: Any, n_features: int) -> None:
+    """Raise unless there is one string per feature, or None."""
     if names is None:
         return
-    texts = isinstance(names, list) and all(isinstance(name, str) for name in names)
-    if not texts or len(names) != n_features:
-        raise FormatError("is damaged: its feature names are not one for each feature")
-
-
-def _check_meaning(hasher: Hasher) -> None:
-    try:
-        hasher._check_fitted_state()
-    except (TypeError, ValueError) as error:
-        raise FormatError(f"is damaged: {str(error).rstrip('.')}") from None
+    is_text = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    if not is_text or len(names) != n_features:
+        raise ValueError(f"its feature names are not {n_features} strings")

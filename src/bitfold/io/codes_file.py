@@ -62,7 +62,7 @@ _N_SAMPLED_STREAM_ROWS = 4
 """Rows that identify a source of compressed chunks, where reading a row reads a chunk."""
 
 
-class Encoder(Protocol):
+class FittedHasher(Protocol):
     """What :func:`encode_to_file` needs of a fitted hasher."""
 
     n_bits_: int
@@ -78,7 +78,7 @@ class Encoder(Protocol):
 
 
 def encode_to_file(
-    hasher: Encoder,
+    hasher: FittedHasher,
     X: Any,
     path: PathLike,
     *,

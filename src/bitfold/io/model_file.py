@@ -1,96 +1,158 @@
-"""The one file format of bitfold models: safetensors in, safetensors out; no pickle anywhere.
+"""Model files: arrays and JSON values in a safetensors file, with a checksum; no pickle.
 
-A file is a valid safetensors file: the length of the header as 8 little-endian bytes, the header
-as JSON padded with spaces, then the bytes of the arrays without gaps. ``__metadata__`` holds the
-strings ``format`` ("bitfold"), ``format_version`` ("1"), ``kind``, ``meta`` (JSON) and ``sha256``.
-That checksum is over the compact ASCII JSON text, keys sorted, of
-``[metadata without sha256, {name: [dtype, shape]}]``, then the bytes of the arrays sorted by name:
-a flipped bit is either seen or says the same thing.
+The metadata of the file has one entry, ``bitfold``, a JSON object with ``format_version``,
+``kind`` (such as "IMH"), ``meta`` (any JSON object) and ``sha256``. It is one entry because
+safetensors writes several in random order, and equal models should give equal files. The checksum
+covers the compact JSON text, with sorted keys, of ``[the other values, {name: [dtype, shape]}]``,
+and then the bytes of the arrays in the order of their names.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import safetensors.numpy
+from safetensors import SafetensorError, safe_open
 
 from bitfold import _validation
-from bitfold._types import AnyArray, PathLike, UInt8Array
+from bitfold._types import AnyArray, PathLike
 from bitfold.errors import FormatError
+from bitfold.io.array_file import check_version, parse_json_object
 from bitfold.io.atomic import replace_atomically
 
-Arrays = dict[str, AnyArray]
+FORMAT_VERSION = 1
 
 _DTYPES = {"BOOL": np.dtype("?")} | {
-    code: np.dtype(f"<{code[0].lower()}{int(code[1:]) // 8}")
-    for code in ("U8", "I8", "U16", "I16", "F16", "U32", "I32", "F32", "U64", "I64", "F64")
+    name: np.dtype(f"<{name[0].lower()}{int(name[1:]) // 8}")
+    for name in ("U8", "I8", "U16", "I16", "F16", "U32", "I32", "F32", "U64", "I64", "F64")
 }
-# By its text, because numpy has several types of one layout (long and long long).
-_CODES = {dtype.str: code for code, dtype in _DTYPES.items()}
+# By text, because numpy has several types of one layout, such as long and long long.
+_DTYPE_NAMES = {dtype.str: name for name, dtype in _DTYPES.items()}
 
-_VERSION = "1"
-_MAX_HEADER = 100_000_000  # the limit of safetensors itself
+_MAX_META_BYTES = 50_000_000
+"""Half the limit that safetensors has for a header; quotes in JSON can double the size."""
 
 
-class Stored(NamedTuple):
-    """What one file holds: what it is (as in ``"IMH"``), a tree of JSON values, and arrays."""
+class StoredModel(NamedTuple):
+    """The content of a model file.
+
+    Parameters
+    ----------
+    kind
+        What the file describes, such as "IMH".
+    meta
+        A JSON object.
+    arrays
+        Arrays of booleans, integers or reals of at most 64 bits.
+
+    Examples
+    --------
+    >>> StoredModel("IMH", {"n_bits": 64}, {}).kind
+    'IMH'
+    """
 
     kind: str
     meta: dict[str, Any]
-    arrays: Arrays
+    arrays: dict[str, AnyArray]
 
 
-def write(path: PathLike, stored: Stored) -> None:
+def write_model(path: PathLike, model: StoredModel) -> None:
     """Write a model, atomically and durably.
 
     Parameters
     ----------
     path
         The file to create or replace.
-    stored
-        What to write; arrays of any memory order are stored in C order.
+    model
+        The content. Arrays of any memory order are stored in C order.
+
+    Raises
+    ------
+    ParameterError
+        A value cannot be stored.
+    OSError
+        The file cannot be written.
+
+    Examples
+    --------
+    >>> write_model("model.bitfold", StoredModel("IMH", {"n_bits": 64}, {"center": np.zeros(3)}))
+    >>> read_model("model.bitfold").meta
+    {'n_bits': 64}
     """
-    kind = _text(stored.kind, "kind", "Stored")
-    meta = _dump(stored.meta, kind)
+    kind = _check_text(model.kind, "kind", "StoredModel")
+    _check_meta(model.meta, kind)
     arrays = {
-        _text(name, "an array's name", kind): _storable(array, name, kind)
-        for name, array in stored.arrays.items()
+        _check_text(name, "the name of an array", kind): _convert_array(array, name, kind)
+        for name, array in model.arrays.items()
     }
-    # Widest items first: then every array starts at a multiple of its item size.
-    placed = dict(sorted(arrays.items(), key=lambda item: (-item[1].itemsize, item[0])))
-    header = _encode_header(kind, meta, placed)
+    content = {"format_version": FORMAT_VERSION, "kind": kind, "meta": model.meta}
+    text = json.dumps(content | {"sha256": _compute_digest(content, arrays)})
+    data = safetensors.numpy.save(arrays, {"bitfold": text})
     with replace_atomically(path) as file:
-        file.write(header)
-        for array in placed.values():
-            file.write(_flat(array))
+        file.write(data)
 
 
-def read(path: PathLike, *, mmap: bool = False) -> Stored:
+def read_model(path: PathLike, *, mmap: bool = False) -> StoredModel:
     """Read a model and verify every byte of it.
 
     Parameters
     ----------
     path
-        A file written by :func:`write`.
+        A file written by :func:`write_model`.
     mmap
-        Return read-only arrays that lie in the file, shared between processes, instead of
-        writable ones in memory.
+        Return read-only arrays that lie in the file and are shared between processes, instead of
+        writable arrays in memory.
+
+    Returns
+    -------
+    The content of the file.
+
+    Raises
+    ------
+    FileNotFoundError
+        The file does not exist.
+    FormatError
+        The file is damaged, or not a model.
+    NewerFormatError
+        The file was written by a newer version of bitfold.
+
+    Examples
+    --------
+    >>> write_model("model.bitfold", StoredModel("IMH", {}, {"center": np.zeros(3)}))
+    >>> read_model("model.bitfold", mmap=True).arrays["center"].tolist()
+    [0.0, 0.0, 0.0]
     """
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist.")
+    if not path.is_file():
+        raise FormatError(f"{path} is a directory or a device, not a model.")
     try:
-        return _read(path, mmap)
-    except FormatError as error:
-        raise FormatError(f"{path} {error}.") from None
+        with safe_open(path, framework="np") as file:
+            source = _MappedArrays(path) if mmap else file
+            content = _parse_content(path, source.metadata())
+            names = source.keys()
+            arrays = {name: source.get_tensor(name) for name in names}
+        digest = content.pop("sha256")
+        is_intact = digest == _compute_digest(content, arrays)
+    except SafetensorError as error:
+        raise FormatError(f"{path} is not a model, or it is damaged ({error}).") from None
+    # safetensors also accepts types and shapes that numpy does not have.
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(f"{path} is damaged: it has an invalid array ({error}).") from None
+    if not is_intact:
+        raise FormatError(f"{path} is damaged: it does not match its checksum.")
+    return StoredModel(content["kind"], content["meta"], arrays)
 
 
-def _text(value: object, name: str, owner: str) -> str:
-    # Not printable are lone surrogates too: Python would write them, safetensors not read them.
+def _check_text(value: object, name: str, owner: str) -> str:
+    # isprintable() also rejects lone surrogates, which safetensors cannot read.
     if not isinstance(value, str) or not value.isprintable() or value == "__metadata__":
         _validation.raise_invalid(
             name, owner, "printable text other than '__metadata__'", repr(value)
@@ -98,124 +160,84 @@ def _text(value: object, name: str, owner: str) -> str:
     return value
 
 
-def _dump(meta: dict[str, Any], owner: str) -> str:
-    """Return ``meta`` as JSON, refused if it would not come back equal."""
+def _check_meta(meta: dict[str, Any], owner: str) -> None:
+    """Raise unless JSON gives an equal object back."""
     try:
-        text = json.dumps(meta, allow_nan=False, separators=(",", ":"))
-        same = parse(text) == meta
-        reason = "" if same else "a tuple, a key that is no string, or no dict at all"
+        text = json.dumps(meta, allow_nan=False)
+        is_equal = parse_json_object(text) == meta
+        reason = "" if is_equal else "a tuple, a key that is not a string, or not a dict"
     except (TypeError, ValueError, RecursionError) as error:
         reason = f"an error ({error})"
     if reason:
-        _validation.raise_invalid("meta", owner, "a dict that JSON gives back unchanged", reason)
-    return text
+        _validation.raise_invalid("meta", owner, "a dict that JSON can represent", reason)
+    if len(text) > _MAX_META_BYTES:
+        limit = f"at most {_MAX_META_BYTES} bytes of JSON"
+        _validation.raise_invalid("meta", owner, limit, len(text))
 
 
-def _storable(array: AnyArray, name: str, owner: str) -> AnyArray:
-    dtype = array.dtype.newbyteorder("<")
-    if dtype.str not in _CODES:
-        demand = "booleans, integers or reals of at most 64 bits"
-        _validation.raise_invalid(f"array {name!r}", owner, demand, f"dtype {array.dtype}")
-    return np.asarray(array, dtype, order="C")
+def _convert_array(array: AnyArray, name: str, owner: str) -> AnyArray:
+    """Return the array in little-endian C order."""
+    dtype = _DTYPE_NAMES.get(array.dtype.newbyteorder("<").str)
+    if dtype is None:
+        requirement = "booleans, integers or reals of at most 64 bits"
+        _validation.raise_invalid(f"array {name!r}", owner, requirement, f"dtype {array.dtype}")
+    return np.asarray(array, _DTYPES[dtype], order="C")
 
 
-def _flat(array: AnyArray) -> memoryview:
-    return array.reshape(-1).view(np.uint8).data
-
-
-def _digest(metadata: dict[str, str], arrays: Arrays) -> str:
-    about = {name: [_CODES[a.dtype.str], a.shape] for name, a in arrays.items()}
-    text = json.dumps([metadata, about], sort_keys=True, separators=(",", ":"))
-    checksum = hashlib.sha256(text.encode())
+def _compute_digest(content: dict[str, Any], arrays: dict[str, AnyArray]) -> str:
+    about = {name: [_DTYPE_NAMES[a.dtype.str], a.shape] for name, a in arrays.items()}
+    text = json.dumps([content, about], sort_keys=True, separators=(",", ":"))
+    digest = hashlib.sha256(text.encode())
     for name in sorted(arrays):
-        checksum.update(_flat(arrays[name]))
-    return checksum.hexdigest()
+        digest.update(arrays[name].reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
 
 
-def _encode_header(kind: str, meta: str, arrays: Arrays) -> bytes:
-    metadata = {"format": "bitfold", "format_version": _VERSION, "kind": kind, "meta": meta}
-    header: dict[str, Any] = {"__metadata__": metadata | {"sha256": _digest(metadata, arrays)}}
-    end = 0
-    for name, array in arrays.items():
-        begin, end = end, end + array.nbytes
-        about = {"dtype": _CODES[array.dtype.str], "shape": array.shape}
-        header[name] = about | {"data_offsets": [begin, end]}
-    text = json.dumps(header, separators=(",", ":")).encode()
-    # The first array starts on a cache line.
-    text += b" " * (-(8 + len(text)) % 64)
-    if len(text) > _MAX_HEADER:
-        _validation.raise_invalid("meta", kind, f"at most {_MAX_HEADER} bytes of JSON", len(text))
-    return len(text).to_bytes(8, "little") + text
+def _parse_content(path: Path, metadata: Any) -> dict[str, Any]:
+    """Return the JSON object of the metadata, with values of the right types."""
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("bitfold"), str):
+        raise FormatError(f"{path} is a safetensors file, but not one of bitfold.")
+    content = parse_json_object(metadata["bitfold"])
+    if content is None:
+        raise FormatError(f"{path} is damaged: its metadata are invalid.")
+    check_version(path, content.get("format_version"), FORMAT_VERSION)
+    if "sha256" not in content and isinstance(content.get("kind"), str):
+        raise FormatError(f"{path} contains bitfold {content['kind']!r}, not a model.")
+    types = {"format_version": int, "kind": str, "meta": dict, "sha256": str}
+    if {name: type(value) for name, value in content.items()} != types or len(metadata) > 1:
+        raise FormatError(f"{path} is damaged: its metadata are invalid.")
+    return content
 
 
-def _read(path: Path, mmap: bool) -> Stored:
-    if not path.is_file():
-        raise FormatError("is a directory or a device, not a bitfold file")
-    with path.open("rb") as file:
-        header = _read_header(file)
-        metadata = _take_metadata(header)
-        start = file.tell()
-        data = np.memmap(file, np.uint8, "r")[start:] if mmap else np.fromfile(file, np.uint8)
-    arrays = _lay_out(header, data)
-    if metadata.pop("sha256") != _digest(metadata, arrays):
-        raise FormatError("is damaged: its checksum does not match its content")
-    meta = parse(metadata["meta"])
-    if meta is None:
-        raise FormatError("is damaged: its meta is not a JSON object")
-    return Stored(metadata["kind"], meta, arrays)
+class _MappedArrays:
+    """The arrays of a file that safetensors has validated, without copying them.
+
+    Has the methods of ``safe_open`` that are needed here. The metadata come from the same map as
+    the arrays, because the file may just have been replaced.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._data = np.memmap(path, np.uint8, "r")
+        self._start = 8 + int.from_bytes(self._data[:8].tobytes(), "little")
+        self._header = parse_json_object(self._data[8 : self._start].tobytes()) or {}
+        self._metadata = self._header.pop("__metadata__", None)
+
+    def metadata(self) -> Any:
+        return self._metadata
+
+    def keys(self) -> list[str]:
+        return list(self._header)
+
+    def get_tensor(self, name: str) -> AnyArray:
+        entry = self._header[name]
+        begin, end = (self._start + offset for offset in entry["data_offsets"])
+        stored = self._data[begin:end].view(_DTYPES[entry["dtype"]])
+        return _align(stored.reshape(entry["shape"]))
 
 
-def parse(text: str | bytes) -> dict[str, Any] | None:
-    """Return a JSON object, None if it is anything else."""
-    try:
-        tree = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return tree if isinstance(tree, dict) else None
-
-
-def _read_header(file: BinaryIO) -> dict[str, Any]:
-    size = os.fstat(file.fileno()).st_size
-    if not size:
-        raise FormatError("is empty, not a bitfold file")
-    length = int.from_bytes(file.read(8), "little")
-    # Checked before anything is read: in a foreign file these eight bytes are any number.
-    fits = length <= min(size - 8, _MAX_HEADER) and length % 8 == 0
-    header = parse(file.read(length)) if fits else None
-    if header is None:
-        raise FormatError("is not a bitfold file, or its header is truncated or damaged")
-    return header
-
-
-def _take_metadata(header: dict[str, Any]) -> dict[str, str]:
-    """Take our strings out of the header, which keeps the arrays."""
-    metadata = header.pop("__metadata__", None)
-    if not isinstance(metadata, dict) or metadata.get("format") != "bitfold":
-        raise FormatError("is a safetensors file, but not one of bitfold")
-    texts = {key: text for key, text in metadata.items() if isinstance(text, str)}
-    version = texts.get("format_version", "")
-    if version.isdecimal() and version > _VERSION:
-        reads = f"format {version}, this one reads {_VERSION}"
-        raise FormatError(f"was written by a newer bitfold ({reads}); upgrade bitfold")
-    complete = {"kind", "meta", "sha256"} <= texts.keys()
-    if version != _VERSION or texts != metadata or not complete:
-        raise FormatError("is damaged: its metadata are incomplete")
-    return texts
-
-
-def _lay_out(header: dict[str, Any], data: UInt8Array) -> Arrays:
-    """Lay the arrays over the data, which they must fill without gap or overlap."""
-    arrays, position = {}, 0
-    try:
-        for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
-            dtype, (begin, end) = _DTYPES[entry["dtype"]], entry["data_offsets"]
-            if begin != position or begin % dtype.itemsize:
-                raise ValueError("misplaced")
-            arrays[name] = data[begin:end].view(dtype).reshape(tuple(entry["shape"]))
-            position = end
-        if position != data.size:
-            raise ValueError("too short or too long")
-    # Whatever can be wrong with an entry: a key, a type, a number.
-    except (KeyError, TypeError, ValueError):
-        raise FormatError("is truncated or damaged: its arrays do not fit its header") from None
-    return arrays
+def _align(array: AnyArray) -> AnyArray:
+    """Return a read-only array that kernels can use; other writers do not align all arrays."""
+    if not array.flags.aligned:
+        array = array.copy()
+        array.flags.writeable = False
+    return array

@@ -14,7 +14,8 @@ from bitfold._progress import show_progress
 from bitfold._types import PathLike, ProgressCallback
 from bitfold.hashers import _persistence
 from bitfold.hashers.base.encoding import Encoder, named_columns
-from bitfold.io import model_file, sources
+from bitfold.io import sources
+from bitfold.io.model_file import write_model
 from bitfold.io.rows import Rows
 
 T = TypeVar("T")
@@ -176,7 +177,7 @@ class Hasher(Encoder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             If the file cannot be written.
         """
         check_is_fitted(self, "n_bits_")
-        model_file.write(path, _persistence.to_stored(self))
+        write_model(path, _persistence.describe_hasher(self))
 
     @property
     def _n_features_out(self) -> int:
