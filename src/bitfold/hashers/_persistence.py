@@ -21,6 +21,7 @@ from bitfold.io.model_file import StoredModel, read_model
 
 if TYPE_CHECKING:
     from bitfold.hashers.base.hasher import Hasher
+    from bitfold.hashers.base.state import FittedState
 
 
 def describe_hasher(hasher: Hasher) -> StoredModel:
@@ -35,7 +36,7 @@ def describe_hasher(hasher: Hasher) -> StoredModel:
     return StoredModel(type(hasher).__name__, meta, arrays)
 
 
-def compute_digest(hasher: Hasher) -> str:
+def compute_digest(hasher: FittedState) -> str:
     """Return 16 hexadecimal digits that identify what determines the codes of a fitted hasher."""
     scalars = hasher._fitted_scalars.keys() - hasher._not_in_digest
     values = {name: _to_json(getattr(hasher, name)) for name in scalars}
