@@ -246,3 +246,36 @@ def test_wrong_types_are_type_errors(call: Call, name: str, value: str) -> None:
 def test_objects_of_a_wrong_type_are_type_errors() -> None:
     with pytest.raises(TypeError, match=r"X of T must be numbers, got .*dict"):
         v.check_matrix(np.array([[{}, 1]], object), "T")
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64, np.uint8, object])
+def test_minus_one_is_unlabeled(dtype: type) -> None:
+    y: NDArray[Any] = np.array([0, 1, 255 if dtype is np.uint8 else -1, 2]).astype(dtype)
+    assert _validation.is_labeled(y).tolist() == [True, True, dtype is np.uint8, True]
+    assert _validation.is_labeled(np.array(["-1", "a", ""])).tolist() == [False, True, False]
+
+
+class Shape:
+    """A kind of strategy."""
+
+
+class Circle(Shape):
+    def __init__(self, radius: int = 1) -> None:
+        self.radius = radius
+
+
+def test_a_strategy_is_an_object_a_name_or_the_default() -> None:
+    classes: dict[str, type[Shape]] = {"circle": Circle}
+    default, given = Circle(2), Circle(3)
+
+    def check(value: object) -> Shape:
+        return _validation.check_strategy(value, "shape", "T", classes, Shape, default, radius=4)
+
+    assert check(None) is default
+    assert check(given) is given
+    named = check("circle")
+    assert isinstance(named, Circle)
+    assert named.radius == 4
+    with pytest.raises(ParameterError, match="'circle', or an object of Shape") as caught:
+        check("square")
+    assert (caught.value.name, caught.value.owner) == ("shape", "T")

@@ -66,7 +66,7 @@ def check_strategy(
     name: str,
     owner: str,
     classes: Mapping[str, type[T]],
-    kind: type[T],
+    kind: type[Any],
     default: T,
     **params: Any,
 ) -> T:
@@ -82,7 +82,8 @@ def check_strategy(
         choices = ", ".join(map(repr, classes))
         requirement = f"one of {choices}, or an object of {kind.__name__}"
         raise_invalid(name, owner, requirement, repr(value))
-    return value
+    strategy: T = value
+    return strategy
 
 
 def spawn_generators(random_state: Seed, count: int) -> list[np.random.Generator]:

@@ -6,11 +6,9 @@ from bitfold.base_set.base import (
     BaseStrategy,
     LabeledBaseSet,
     automatic_size,
-    sample_size,
-    split_by_class_size,
 )
-from bitfold.base_set.kmeans import KMeansBase, kmeans
-from bitfold.base_set.kmedoids import KMedoidsBase, kmedoids
+from bitfold.base_set.kmeans import KMeansBase
+from bitfold.base_set.kmedoids import KMedoidsBase
 from bitfold.base_set.random_base import RandomBase
 
 __all__ = [
@@ -22,8 +20,4 @@ __all__ = [
     "LabeledBaseSet",
     "RandomBase",
     "automatic_size",
-    "kmeans",
-    "kmedoids",
-    "sample_size",
-    "split_by_class_size",
 ]

@@ -71,7 +71,7 @@ class MapPlacement:
         if vectors is None:
             return None
         rows = np.ascontiguousarray(np.asarray(vectors, np.float64) - self.center, np.float32)
-        return self.base.induce(rows, self.positions, self.bandwidth)
+        return induce(self.base.find(rows), self.positions, self.bandwidth)
 
 
 class ItemMap(NamedTuple):

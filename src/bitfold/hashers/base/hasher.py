@@ -158,7 +158,7 @@ class Hasher(Encoder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.__dict__.pop("feature_names_in_", None)
         if feature_names is not None:
             fitted = fitted | {"feature_names_in_": feature_names}
-        vars(self).update(fitted, n_features_in_=rows.n_features, center_=rows.center)
+        self.__dict__.update(fitted, n_features_in_=rows.n_features, center_=rows.center)
         return self
 
     def save(self, path: PathLike) -> None:
