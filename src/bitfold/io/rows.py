@@ -144,8 +144,7 @@ class Rows:
         Parameters
         ----------
         width
-            Columns of the result that is computed from each block, if more than the features; wider
-            results get shorter blocks.
+            Columns of the result per block; if there are more than features, blocks are shorter.
 
         Yields
         ------
@@ -175,8 +174,7 @@ class Rows:
         ----------
         work
             Function of (rows, number of the first row). It must not return a view of the rows,
-            whose memory is reused, and must not refer to ``self``: with Dask it is sent to the
-            workers.
+            whose memory is reused, nor refer to ``self``: Dask sends it to the workers.
         step
             Rows per block.
         stride
