@@ -167,6 +167,6 @@ def shuffled_precisions(
     rng, values = np.random.default_rng(0), []
     for _ in range(times):
         order = rng.permutation(len(codes))
-        relevance = metrics.Relevance.labels([label], labels[order])
+        relevance = metrics.Relevance.from_labels([label], labels[order])
         values.append(float(metrics.average_precision_by_id(query, codes[order], relevance)[0]))
     return values

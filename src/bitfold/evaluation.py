@@ -251,7 +251,7 @@ def measure_codes(
     Examples
     --------
     >>> codes = Codes.from_bits([[0, 0], [0, 1], [1, 1]])
-    >>> relevance = Relevance.labels([0], [0, 0, 1])
+    >>> relevance = Relevance.from_labels([0], [0, 0, 1])
     >>> measure_codes(codes[:1], codes, relevance, radius=0).recall
     0.5
     """

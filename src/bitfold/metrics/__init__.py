@@ -1,17 +1,16 @@
-"""How good is a code: average precision of Hamming ranking, precision and recall of lookup.
+"""Metrics of retrieval: average precision, precision, recall and F1, curves, ground truth.
 
-Everything comes from two histograms per query: how many codes lie at each Hamming distance, and
-how many of them are relevant. No distance is ever sorted. Codes at the same distance are tied;
-measures of a ranking are by default expectations over all orders of each tie (McSherry and
+Measures of a ranking come from two histograms per query: the number of codes at each Hamming
+distance, and the number of relevant codes among them. No distances are sorted. Codes at the same
+distance are tied; by default, measures are means over all orders of each tie (McSherry and
 Najork, *Computing information retrieval performance measures efficiently in the presence of tied
-scores*, ECIR 2008), so that no ordering of the database can flatter a method. The functions that
-end in ``_by_id`` break ties by id instead, as a search does.
+scores*, ECIR 2008), so the order of the database cannot favor a method. The functions that end in
+``_by_id`` break ties by id instead, as a search does.
 """
 
-from bitfold.metrics.by_id import average_precision_by_id, ranking_curves_by_id
+from bitfold.metrics.ground_truth import closest_neighbors
 from bitfold.metrics.histograms import DistanceHistograms, distance_histograms, scan_histograms
-from bitfold.metrics.mean import map_scorer, mean_average_precision
-from bitfold.metrics.neighbors import closest_neighbors, recall_at_k
+from bitfold.metrics.map_score import map_scorer, mean_average_precision
 from bitfold.metrics.radius import Lookup, LookupCurve, lookup, precision_recall_curve
 from bitfold.metrics.ranking import (
     RankingCurves,
@@ -20,6 +19,8 @@ from bitfold.metrics.ranking import (
     ranking_curves,
     recall_at,
 )
+from bitfold.metrics.ranking_by_id import average_precision_by_id, ranking_curves_by_id
+from bitfold.metrics.recall import recall_at_k
 from bitfold.metrics.relevance import Relevance
 
 __all__ = [

@@ -1,8 +1,7 @@
-"""How many codes, and how many relevant ones, lie at each distance from a query."""
+"""Number of codes, and of relevant codes, at each distance from a query."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -11,18 +10,38 @@ from numpy.typing import ArrayLike
 
 from bitfold import _validation
 from bitfold._threads import map_blocks
-from bitfold._types import AnyArray, Float64Array, Int64Array
+from bitfold._types import AnyArray, Float64Array, Int64Array, ProgressCallback
 from bitfold.codes import Codes
-from bitfold.metrics.relevance import Answered, Relevance, as_relevance
+from bitfold.metrics.relevance import QueryGroup, Relevance, to_relevance
 
-_MOST_BITS = np.iinfo(np.uint16).max
+_MAX_BITS = np.iinfo(np.uint16).max
+"""Maximum length of the codes: distances are counted with 16 bits."""
 
-_QUERIES = 64
-"""Queries of one block: enough to be worth gathering the relevant codes for."""
+_QUERIES_PER_BLOCK = 16
+"""Number of queries that a thread counts together."""
+
+_QUERIES_PER_GROUP = 64
+"""The same for relevant codes, which are copied once per block."""
 
 
 class DistanceHistograms(NamedTuple):
-    """Per query (row) and tie group in ranking order (column): all items, relevant items."""
+    """Number of items at each distance, one row per query, one column per distance.
+
+    The items of a column are tied; columns are in ascending order of distance.
+
+    Parameters
+    ----------
+    found
+        Number of items.
+    relevant
+        Number of relevant items among them.
+
+    Examples
+    --------
+    >>> histograms = DistanceHistograms(np.array([[1, 4]]), np.array([[1, 2]]))
+    >>> histograms.relevant.sum(axis=1)
+    array([3])
+    """
 
     found: Int64Array
     relevant: Int64Array
@@ -34,9 +53,12 @@ def distance_histograms(
     relevance: Relevance | ArrayLike,
     labels: ArrayLike | None = None,
     *,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> DistanceHistograms:
-    """Count codes and relevant codes at every Hamming distance from every query.
+    """Count codes and relevant codes at each Hamming distance from each query.
+
+    Codes at the same distance are tied and counted in the same column, so the order of the
+    database does not matter.
 
     Parameters
     ----------
@@ -44,17 +66,33 @@ def distance_histograms(
         Codes of equal length.
     relevance
         Which codes are relevant to which query; or the labels of the queries, see
-        :meth:`Relevance.labels`.
+        :meth:`Relevance.from_labels`.
     labels
-        The labels of the database, where relevance is given by labels.
+        Labels of the database, if ``relevance`` are labels.
     progress
-        Called with (stage, done, total) as the work goes on.
+        Called with (stage, done, total) during the work.
+
+    Returns
+    -------
+    Counts with one column per distance from 0 to the length of the codes.
+
+    Raises
+    ------
+    ParameterError
+        If the codes differ in length, or ``relevance`` does not fit the number of codes.
+
+    Examples
+    --------
+    >>> database = Codes.from_bits([[0, 0], [0, 1], [1, 1]])
+    >>> found, relevant = distance_histograms(database[:1], database, ["a"], ["a", "b", "a"])
+    >>> found.tolist(), relevant.tolist()
+    ([[1, 1, 1]], [[1, 0, 1]])
     """
-    # The kernel module imports numba, which takes long enough to be put off until it is needed.
+    # numba takes long to import, so this is done when it is needed.
     from bitfold._kernels.hamming import count
 
-    check_comparable(queries, database)
-    checked = as_relevance(relevance, labels, len(queries), len(database))
+    check_code_lengths(queries, database)
+    checked = to_relevance(relevance, labels, len(queries), len(database))
     shape = (len(queries), queries.n_bits + 1)
     found, relevant = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     rows, columns = queries.words(), np.ascontiguousarray(database.words().T)
@@ -63,16 +101,17 @@ def distance_histograms(
         count(rows[part], columns, found[part])
         return len(found[part])
 
-    def count_relevant(block: Answered) -> int:
-        counts = np.zeros((len(block.queries), shape[1]), np.int64)
-        count(rows[block.queries], columns.take(block.items, axis=1), counts)
-        relevant[block.queries] = counts
+    def count_relevant(group: QueryGroup) -> int:
+        counts = np.zeros((len(group.queries), shape[1]), np.int64)
+        count(rows[group.queries], columns.take(group.items, axis=1), counts)
+        relevant[group.queries] = counts
         return len(counts)
 
-    parts = (slice(i, i + 16) for i in range(0, len(queries), 16))
+    step = _QUERIES_PER_BLOCK
+    parts = (slice(i, i + step) for i in range(0, len(queries), step))
     for stage, counted in (
         ("all items", map_blocks(count_found, parts)),
-        ("right answers", map_blocks(count_relevant, checked.blocks(_QUERIES))),
+        ("relevant items", map_blocks(count_relevant, checked.groups(_QUERIES_PER_GROUP))),
     ):
         for done in accumulate(counted):
             if progress is not None:
@@ -81,46 +120,60 @@ def distance_histograms(
 
 
 def scan_histograms(distances: ArrayLike, relevant: ArrayLike) -> DistanceHistograms:
-    """Tie groups of a ranking by real distances, such as an exact ℓ2 scan's.
+    """Group a ranking by real distances, such as those of an exact ℓ2 scan, into ties.
+
+    Items at exactly equal distances are tied.
 
     Parameters
     ----------
     distances
-        One row a query, one column a database item.
+        One row per query, one column per database item.
     relevant
-        The same shape, true where the item is relevant.
+        Whether each item is relevant, in the same shape.
+
+    Returns
+    -------
+    Counts with one column per distinct distance of a query, ascending, padded with zeros.
+
+    Raises
+    ------
+    ParameterError
+        If the shapes differ.
+
+    Examples
+    --------
+    >>> found, relevant = scan_histograms([[0.5, 0.1, 0.5]], [[True, True, False]])
+    >>> found.tolist(), relevant.tolist()
+    ([[1, 2, 0]], [[1, 1, 0]])
     """
     values, hits = np.atleast_2d(distances), np.atleast_2d(relevant)
     if values.shape != hits.shape:
-        _validation.raise_invalid(
-            "relevant", "metrics", f"of shape {values.shape}", f"shape {hits.shape}"
-        )
+        requirement = f"of shape {values.shape}, like distances"
+        _validation.raise_invalid("relevant", "scan_histograms", requirement, f"shape {hits.shape}")
     order = np.argsort(values, axis=1, kind="stable")
     ranked = np.take_along_axis(values, order, axis=1)
-    starts = np.ones(values.shape, bool)
-    starts[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
-    group = np.cumsum(starts, axis=1) - 1
-    found, right = np.zeros(values.shape, np.int64), np.zeros(values.shape, np.int64)
+    is_new = np.ones(values.shape, bool)
+    is_new[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
+    column = np.cumsum(is_new, axis=1) - 1
+    n_found, n_relevant = np.zeros(values.shape, np.int64), np.zeros(values.shape, np.int64)
     row = np.broadcast_to(np.arange(len(values))[:, None], values.shape)
-    np.add.at(found, (row, group), 1)
-    np.add.at(right, (row, group), np.take_along_axis(hits, order, axis=1).astype(np.int64))
-    return DistanceHistograms(found, right)
+    np.add.at(n_found, (row, column), 1)
+    np.add.at(n_relevant, (row, column), np.take_along_axis(hits, order, axis=1).astype(np.int64))
+    return DistanceHistograms(n_found, n_relevant)
 
 
-def check_comparable(queries: Codes, database: Codes) -> None:
-    """Raise unless queries and database have codes of one length, with distances of 16 bits."""
-    if database.n_bits > _MOST_BITS:
-        _validation.raise_invalid(
-            "database", "metrics", f"codes of at most {_MOST_BITS} bits", database.n_bits
-        )
+def check_code_lengths(queries: Codes, database: Codes) -> None:
+    """Raise unless queries and database have the same length, which must fit into 16 bits."""
+    if database.n_bits > _MAX_BITS:
+        requirement = f"codes of at most {_MAX_BITS} bits"
+        _validation.raise_invalid("database", "metrics", requirement, database.n_bits)
     if queries.n_bits != database.n_bits:
-        _validation.raise_invalid(
-            "queries", "metrics", f"codes of {database.n_bits} bits", queries.n_bits
-        )
+        requirement = f"codes of {database.n_bits} bits"
+        _validation.raise_invalid("queries", "metrics", requirement, queries.n_bits)
 
 
-def ratio(part: AnyArray, whole: AnyArray) -> Float64Array:
-    """Return part / whole, and 0 where the whole is nothing."""
+def divide(part: AnyArray, whole: AnyArray) -> Float64Array:
+    """Return part / whole, and 0 where the whole is not positive."""
     out = np.zeros(np.broadcast_shapes(part.shape, whole.shape))
     np.divide(part, whole, out=out, where=whole > 0)
     return out

@@ -1,88 +1,156 @@
-"""Relevance: which items of the database answer which query."""
+"""Relevance: which items of the database are relevant to which query."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bitfold import _validation
-from bitfold._types import AnyArray, BoolArray, Ids
+from bitfold._types import AnyArray, BoolArray, Ids, SignedIntArray
+from bitfold.errors import DataError
 
 
-class Answered(NamedTuple):
-    """Some queries that have the same answers, and these, ascending."""
+class QueryGroup(NamedTuple):
+    """Queries that have the same relevant items, and these items, ascending."""
 
     queries: Ids
     items: Ids
 
 
 class Relevance(ABC):
-    """Which items of the database answer which query.
+    """Which items of the database are relevant to which query.
 
-    Queries with the same answers form a group; the answers of a group are listed when they are
-    needed, so that nothing of size queries × database is ever held.
+    Queries with the same relevant items form a group. The items of a group are listed when they
+    are needed, so memory does not grow with queries × database.
+
+    Attributes
+    ----------
+    group_of
+        Number of the group of each query.
 
     Examples
     --------
-    >>> relevance = Relevance.labels(["a", "b"], ["a", "b", "a"])
+    >>> relevance = Relevance.from_labels(["a", "b"], ["a", "b", "a"])
     >>> relevance.items(relevance.group_of[0])
     array([0, 2])
     """
 
     group_of: Ids
-    """The group of each query."""
 
     @staticmethod
-    def labels(query_labels: ArrayLike, labels: ArrayLike) -> Relevance:
-        """Items that share a label with the query are relevant.
+    def from_labels(query_labels: ArrayLike, labels: ArrayLike) -> Relevance:
+        """Make items relevant that share a label with the query.
 
         Parameters
         ----------
         query_labels, labels
-            One label a row; or several, as a matrix (rows, classes) of 0 and 1.
+            One label per row; or several, as a matrix (rows, classes) of 0 and 1.
+
+        Returns
+        -------
+        The relevance of these queries and items.
+
+        Raises
+        ------
+        ParameterError
+            If the labels are not valid, or the matrices have different widths.
+
+        Examples
+        --------
+        >>> Relevance.from_labels([[1, 1]], [[0, 1], [0, 0], [1, 0]]).items(0)
+        array([0, 2])
         """
-        sizes = (len(np.atleast_1d(np.asarray(side))) for side in (query_labels, labels))
-        return from_labels(query_labels, labels, *sizes)
+        n_queries, n_items = (
+            len(np.atleast_1d(np.asarray(side))) for side in (query_labels, labels)
+        )
+        return relate_by_labels(query_labels, labels, n_queries, n_items)
 
     @staticmethod
-    def neighbors(ids: ArrayLike) -> Relevance:
-        """Items that are listed are relevant, such as :func:`closest_neighbors` lists them.
+    def from_neighbors(ids: ArrayLike) -> Relevance:
+        """Make listed items relevant, such as those of :func:`closest_neighbors`.
 
         Parameters
         ----------
         ids
-            One row a query, in any order; negative ids are padding.
+            One row per query, in any order; negative ids are padding.
+
+        Returns
+        -------
+        The relevance of these queries.
+
+        Raises
+        ------
+        ParameterError
+            If ``ids`` is not a matrix of integers.
+
+        Examples
+        --------
+        >>> Relevance.from_neighbors([[4, 2, -1]]).items(0)
+        array([2, 4])
         """
-        lists = checked_ids(ids, "ids", "Relevance.neighbors")
-        return _Neighbors(np.arange(len(lists)), lists)
+        lists = check_id_lists(ids, "ids", "Relevance.from_neighbors")
+        return _NeighborLists(np.arange(len(lists)), lists)
 
     @abstractmethod
     def items(self, group: int) -> Ids:
-        """Return the ids relevant to the queries of a group, distinct and ascending."""
+        """Return the relevant items of a group of queries.
+
+        Parameters
+        ----------
+        group
+            Number of the group.
+
+        Returns
+        -------
+        Ids, unique and ascending.
+        """
 
     @abstractmethod
-    def demand(self, n_queries: int, n_items: int) -> None:
-        """Raise unless this speaks of so many queries and database items."""
+    def check_sizes(self, n_queries: int, n_items: int) -> None:
+        """Raise unless the relevance is for these numbers of queries and items.
 
-    def blocks(self, size: int) -> Iterator[Answered]:
-        """Yield all queries, up to ``size`` at a time, with their answers."""
+        Parameters
+        ----------
+        n_queries
+            Number of queries.
+        n_items
+            Number of items in the database.
+
+        Raises
+        ------
+        DataError
+            If the relevance is for another number.
+        """
+
+    def groups(self, size: int) -> Iterator[QueryGroup]:
+        """Iterate over all queries, grouped by their relevant items.
+
+        Parameters
+        ----------
+        size
+            Maximum number of queries per group; larger groups are split.
+
+        Yields
+        ------
+        Queries with their relevant items.
+        """
         order = np.argsort(self.group_of, kind="stable")
         starts = np.flatnonzero(np.diff(self.group_of[order], prepend=-1))
         for queries in np.split(order, starts[1:]):
             if len(queries):
                 items = self.items(int(self.group_of[queries[0]]))
                 for i in range(0, len(queries), size):
-                    yield Answered(queries[i : i + size], items)
+                    yield QueryGroup(queries[i : i + size], items)
 
 
 @dataclass(frozen=True)
-class _OneLabel(Relevance):
-    """Items in the order of their labels, so that those of one label are a slice."""
+class _SingleLabels(Relevance):
+    """Items sorted by label, so that those of one label are a slice."""
 
     group_of: Ids
     order: Ids
@@ -91,128 +159,130 @@ class _OneLabel(Relevance):
     def items(self, group: int) -> Ids:
         return self.order[self.starts[group] : self.starts[group + 1]]
 
-    def demand(self, n_queries: int, n_items: int) -> None:
+    def check_sizes(self, n_queries: int, n_items: int) -> None:
         _check_sizes(len(self.group_of), len(self.order), n_queries, n_items)
 
 
 @dataclass(frozen=True)
-class _ManyLabels(Relevance):
-    """The distinct label sets of the queries; of the database, which items have which class."""
+class _LabelSets(Relevance):
+    """Distinct label sets of the queries, and the items that have each label (rows: labels)."""
 
     group_of: Ids
     sets: BoolArray
-    having: BoolArray
+    has_label: BoolArray
 
     def items(self, group: int) -> Ids:
-        return np.flatnonzero(self.having[self.sets[group]].any(axis=0))
+        return np.flatnonzero(self.has_label[self.sets[group]].any(axis=0))
 
-    def demand(self, n_queries: int, n_items: int) -> None:
-        _check_sizes(len(self.group_of), self.having.shape[1], n_queries, n_items)
+    def check_sizes(self, n_queries: int, n_items: int) -> None:
+        _check_sizes(len(self.group_of), self.has_label.shape[1], n_queries, n_items)
 
 
 @dataclass(frozen=True)
-class _Neighbors(Relevance):
-    """One list of ids a query."""
+class _NeighborLists(Relevance):
+    """One list of ids per query."""
 
     group_of: Ids
-    ids: NDArray[np.integer[Any]]
+    ids: SignedIntArray
 
     def items(self, group: int) -> Ids:
         ids = np.unique(self.ids[group])
         return ids[ids >= 0].astype(np.int64)
 
-    def demand(self, n_queries: int, n_items: int) -> None:
+    def check_sizes(self, n_queries: int, n_items: int) -> None:
         _check_sizes(len(self.ids), n_items, n_queries, n_items)
         if self.ids.size and self.ids.max() >= n_items:
-            demand = f"below the number of database items, {n_items}"
-            _validation.raise_invalid("ids", "Relevance.neighbors", demand, self.ids.max())
+            requirement = f"below the number of database items, {n_items}"
+            _validation.raise_invalid(
+                "ids", "Relevance.from_neighbors", requirement, self.ids.max()
+            )
 
 
-def from_labels(
+def relate_by_labels(
     query_labels: ArrayLike, labels: ArrayLike, n_queries: int, n_items: int
 ) -> Relevance:
-    """Relevance by labels of known numbers of queries and items."""
-    if max(_n_classes(query_labels), _n_classes(labels)) > 1:
-        return _by_label_sets(query_labels, labels, n_queries, n_items)
+    """Return the relevance by labels of known numbers of queries and items."""
+    if max(_count_classes(query_labels), _count_classes(labels)) > 1:
+        return _relate_by_label_sets(query_labels, labels, n_queries, n_items)
     q = _validation.check_labels(query_labels, n_queries, "the queries")
     d = _validation.check_labels(labels, n_items, "the database")
+    # One array, so that both sides have one type.
     both = np.concatenate([q, d])
     classes, group_of = np.unique(both[:n_queries], return_inverse=True)
-    number = _numbered(both[n_queries:], classes)
-    # Integers of 16 bits are sorted in linear time.
+    number = _number_labels(both[n_queries:], classes)
+    # 16-bit integers are sorted in linear time.
     narrow = np.uint16 if len(classes) < 1 << 16 else np.int64
     order = np.argsort(number.astype(narrow), kind="stable")
     starts = np.searchsorted(number[order], np.arange(len(classes) + 1))
-    return _OneLabel(group_of, order, starts)
+    return _SingleLabels(group_of, order, starts)
 
 
-def as_relevance(
+def to_relevance(
     relevance: Relevance | ArrayLike, labels: ArrayLike | None, n_queries: int, n_items: int
 ) -> Relevance:
-    """Return a checked relevance, given as such or as the labels of both sides."""
+    """Return a relevance, given as such or as the labels of both sides; check its sizes."""
     if not isinstance(relevance, Relevance):
         if labels is None:
-            demand = "a Relevance, or labels with those of the database beside them"
-            _validation.raise_invalid("relevance", "metrics", demand, type(relevance).__name__)
-        return from_labels(relevance, labels, n_queries, n_items)
+            requirement = "a Relevance, or labels of the queries if labels is given too"
+            _validation.raise_invalid("relevance", "metrics", requirement, type(relevance).__name__)
+        return relate_by_labels(relevance, labels, n_queries, n_items)
     if labels is not None:
-        _validation.raise_invalid(
-            "labels", "metrics", "left out beside a Relevance", type(labels).__name__
-        )
-    relevance.demand(n_queries, n_items)
+        requirement = "None if relevance is a Relevance"
+        _validation.raise_invalid("labels", "metrics", requirement, type(labels).__name__)
+    relevance.check_sizes(n_queries, n_items)
     return relevance
 
 
-def _numbered(labels: AnyArray, classes: AnyArray) -> Ids:
-    """Return the place of each label among the sorted classes; their number if there is none."""
-    place = np.searchsorted(classes, labels)
-    known = place < len(classes)
-    known[known] = classes[place[known]] == labels[known]
-    return np.where(known, place, len(classes))
+def _number_labels(labels: AnyArray, classes: AnyArray) -> Ids:
+    """Return the position of each label in the sorted classes; ``len(classes)`` if unknown."""
+    positions = np.searchsorted(classes, labels)
+    is_known = positions < len(classes)
+    is_known[is_known] = classes[positions[is_known]] == labels[is_known]
+    return np.where(is_known, positions, len(classes))
 
 
-def _by_label_sets(
+def _relate_by_label_sets(
     query_labels: ArrayLike, labels: ArrayLike, n_queries: int, n_items: int
 ) -> Relevance:
-    q = _indicators(query_labels, n_queries, "query_labels")
-    d = _indicators(labels, n_items, "labels")
+    q = _check_indicators(query_labels, n_queries, "query_labels")
+    d = _check_indicators(labels, n_items, "labels")
     if q.shape[1] != d.shape[1]:
-        demand = f"of as many classes as labels, {d.shape[1]}"
-        _validation.raise_invalid("query_labels", "Relevance.labels", demand, q.shape[1])
+        requirement = f"a matrix of {d.shape[1]} classes, like labels"
+        _validation.raise_invalid("query_labels", "Relevance.from_labels", requirement, q.shape[1])
     sets, group_of = np.unique(q, axis=0, return_inverse=True)
-    return _ManyLabels(group_of.reshape(-1), sets, np.ascontiguousarray(d.T))
+    return _LabelSets(group_of.reshape(-1), sets, np.ascontiguousarray(d.T))
 
 
-def _indicators(labels: ArrayLike, n_rows: int, name: str) -> BoolArray:
+def _check_indicators(labels: ArrayLike, n_rows: int, name: str) -> BoolArray:
+    """Return a matrix (rows, classes) of labels as booleans."""
+    owner = "Relevance.from_labels"
     array = np.asarray(labels)
     if array.ndim != 2 or len(array) != n_rows:
-        demand = f"a matrix ({n_rows}, classes) like the other side"
-        _validation.raise_invalid(name, "Relevance.labels", demand, f"shape {array.shape}")
+        requirement = f"a matrix ({n_rows}, classes), like the other labels"
+        _validation.raise_invalid(name, owner, requirement, f"shape {array.shape}")
     if array.dtype != bool and not np.isin(array, (0, 1)).all():
-        _validation.raise_invalid(name, "Relevance.labels", "0 or 1 in each class", "other values")
+        _validation.raise_invalid(name, owner, "0 or 1 for each class", "other values")
     return array.astype(bool, copy=False)
 
 
-def _n_classes(labels: ArrayLike) -> int:
+def _count_classes(labels: ArrayLike) -> int:
     shape = np.shape(labels)
     return shape[1] if len(shape) == 2 else 1
 
 
-def checked_ids(ids: ArrayLike, name: str, owner: str) -> NDArray[np.integer[Any]]:
-    """Return ids as a matrix of integers, one row a query."""
+def check_id_lists(ids: ArrayLike, name: str, owner: str) -> SignedIntArray:
+    """Return ids as a matrix of integers, one row per query."""
     array = np.asarray(ids)
     if array.ndim != 2 or array.dtype.kind not in "iu":
-        came = f"{array.dtype} of shape {array.shape}"
-        _validation.raise_invalid(name, owner, "integers of shape (queries, ids)", came)
+        got = f"{array.dtype} of shape {array.shape}"
+        _validation.raise_invalid(name, owner, "integers of shape (queries, ids)", got)
     return array
 
 
 def _check_sizes(has_queries: int, has_items: int, n_queries: int, n_items: int) -> None:
     if has_queries != n_queries:
-        _validation.raise_invalid(
-            "relevance", "metrics", f"that of {n_queries} queries", has_queries
-        )
+        raise DataError(f"The relevance is for {has_queries} queries, but there are {n_queries}.")
     if has_items != n_items:
-        _validation.raise_invalid(
-            "relevance", "metrics", f"that of {n_items} database items", has_items
+        raise DataError(
+            f"The relevance is for {has_items} database items, but there are {n_items}."
         )
