@@ -70,7 +70,7 @@ def test_closest_rows(warm: Run, files: Path, tmp_path: Path) -> None:
     codes = bf.load(files / "m.bitfold").encode(X)
     order = np.random.default_rng(0).permutation(len(X))
     queries, rows = np.sort(order[:300]), np.sort(order[300:])
-    relevance = Relevance.neighbors(closest_neighbors(X[rows], X[queries]))
+    relevance = Relevance.from_neighbors(closest_neighbors(X[rows], X[queries]))
     expected = mean_average_precision(codes[queries], codes[rows], relevance)
     assert summary["map"] == pytest.approx(expected)
     assert summary["relevant"] == "the 30 closest items"

@@ -154,7 +154,7 @@ def _encode(hasher: Hasher, request: EvaluateRequest, display: ProgressDisplay) 
     known = _validation.is_labeled(query_labels)
     if not known.any():
         raise DataError("No query has a label: all of them are -1.")
-    relevance = Relevance.labels(query_labels[known], labels)
+    relevance = Relevance.from_labels(query_labels[known], labels)
     return EncodedQueries(database, queries[known], relevance, "items with the same label")
 
 
@@ -174,7 +174,7 @@ def _encode_unlabeled(
     with display.spinner("searching for the closest rows"):
         closest = _find_closest(X, Q, rows)
     relevant = f"the {closest.shape[1]:,} closest items"
-    return EncodedQueries(database, queries, Relevance.neighbors(closest), relevant)
+    return EncodedQueries(database, queries, Relevance.from_neighbors(closest), relevant)
 
 
 def _choose_queries(n_rows: int, request: EvaluateRequest) -> tuple[Int64Array, Int64Array]:

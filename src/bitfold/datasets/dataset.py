@@ -87,8 +87,8 @@ class Dataset:
     def relevance(self) -> Relevance:
         """The right answers: rows with the same label, or without labels the closest 2 percent."""
         if self.labels is not None:
-            return Relevance.labels(self.query_labels, self.labels)
-        return Relevance.neighbors(self.closest())
+            return Relevance.from_labels(self.query_labels, self.labels)
+        return Relevance.from_neighbors(self.closest())
 
     def closest(
         self, fraction: float = 0.02, *, progress: ProgressCallback | None = None

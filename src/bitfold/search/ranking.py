@@ -10,7 +10,7 @@ from bitfold._kernels import ranking
 from bitfold._threads import map_blocks, n_threads
 from bitfold._types import Int32Array, Int64Array, Words
 from bitfold.search.contract import Hits
-from bitfold.search.merge import merge_hits, sort_rows
+from bitfold.search.merge import sort_rows
 from bitfold.search.segment import Segment
 
 _MAX_K_BY_INSERTION = 256
@@ -86,14 +86,3 @@ def _split_codes(segment: Segment, queries: Words, k: int) -> _NearestItems:
     return _NearestItems(
         *sort_rows(np.concatenate(items, axis=1), np.concatenate(distances, axis=1), k)
     )
-
-
-# Old names, until the stores use the new ones.
-class Nearest(NamedTuple):
-    distances: Int32Array
-    items: Int64Array
-
-
-def merge(parts: list[Nearest], k: int) -> Nearest:
-    items, distances = merge_hits([Hits(part.items, part.distances) for part in parts], k)
-    return Nearest(distances, items)
