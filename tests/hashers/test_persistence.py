@@ -394,7 +394,7 @@ NOT_NAMES: tuple[Any, ...] = (3, "a" * 64, ["a"] * 63, list(range(64)), {}, [["a
 
 HOSTILE: dict[str, tuple[Change, str | None]] = {
     **{
-        f"{name} {how}": (array(name, make), f"array {name} ")
+        f"{name} {how}": (array(name, make), "array ")
         for name in ARRAYS
         for how, make in RESHAPES.items()
         if (name, how) not in NO_CHANGE
@@ -535,7 +535,7 @@ def test_another_class(stored: StoredModel, tmp_path: Path) -> None:
     supervised.save(tmp_path / "supervised")
     content = read_model(tmp_path / "supervised")
     write_model(tmp_path / "renamed", content._replace(kind="IMH"))
-    with pytest.raises(FormatError, match="not a valid IMH model: .*n_components"):
+    with pytest.raises(FormatError, match=r"not a valid IMH model: .*n_components"):
         bitfold.load(tmp_path / "renamed")
 
 

@@ -193,7 +193,7 @@ def write_arrays(
     [0, 1, 2]
     """
     stored = {
-        name: np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+        name: np.asarray(array, array.dtype.newbyteorder("<"), order="C")
         for name, array in arrays.items()
     }
     layout = {name: ArrayLayout.of(array) for name, array in stored.items()}
