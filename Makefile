@@ -41,6 +41,8 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/codespell
+	$(BIN)/python -m pytest tests/test_language.py
 
 # The wheel and the sdist, and both tried in clean environments without extras.
 package: $(STAMP)

@@ -109,10 +109,10 @@ def test_repr() -> None:
 
 def test_packed_bytes_are_not_copied() -> None:
     packed = random_codes(10, 16).packed
-    packed.flags.writeable = False
+    packed.flags["W"] = False
     codes = Codes(packed, 16)
     assert codes.packed is packed
-    assert codes.words().flags.writeable
+    assert codes.words().flags["W"]
     assert codes[2:5].unpack().shape == (3, 16)
 
 

@@ -167,7 +167,7 @@ def test_read_only_arrays_will_do() -> None:
     B, Y, X = cloud(100, 5), cloud(100, 8, 1), cloud(40, 5, 2)
     expected = BaseSet(B, 5).induce(X, Y, 1.0)
     for array in (B, Y, X):
-        array.flags.writeable = False
+        array.flags["W"] = False
     np.testing.assert_array_equal(BaseSet(B, 5).induce(X, Y, 1.0), expected)
 
 

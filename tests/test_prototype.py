@@ -533,7 +533,7 @@ def test_type_errors(call: Call, sentence: str) -> None:
 def test_inputs_may_be_read_only(problem: Problem) -> None:
     Y, alpha, labels = problem.Y.copy(), problem.alpha.copy(), cover(problem.Y, 5).labels
     for array in (Y, alpha, labels):
-        array.flags.writeable = False
+        array.flags["W"] = False
     prototype(Y, alpha, labels, rng=0)
     moments(Y, alpha, labels)
     exact_induction(Y, Y, Y, 3, 1.0)

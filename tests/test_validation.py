@@ -250,9 +250,9 @@ def test_objects_of_a_wrong_type_are_type_errors() -> None:
 
 @pytest.mark.parametrize("dtype", [np.int64, np.float64, np.uint8, object])
 def test_minus_one_is_unlabeled(dtype: type) -> None:
-    y: NDArray[Any] = np.array([0, 1, 255 if dtype is np.uint8 else -1, 2]).astype(dtype)
-    assert _validation.is_labeled(y).tolist() == [True, True, dtype is np.uint8, True]
-    assert _validation.is_labeled(np.array(["-1", "a", ""])).tolist() == [False, True, False]
+    y = np.array([0, 1, 255 if dtype is np.uint8 else -1, 2]).astype(dtype)
+    assert v.is_labeled(y).tolist() == [True, True, dtype is np.uint8, True]
+    assert v.is_labeled(np.array(["-1", "a", ""])).tolist() == [False, True, False]
 
 
 class Shape:
@@ -269,7 +269,7 @@ def test_a_strategy_is_an_object_a_name_or_the_default() -> None:
     default, given = Circle(2), Circle(3)
 
     def check(value: object) -> Shape:
-        return _validation.check_strategy(value, "shape", "T", classes, Shape, default, radius=4)
+        return v.check_strategy(value, "shape", "T", classes, Shape, default, radius=4)
 
     assert check(None) is default
     assert check(given) is given

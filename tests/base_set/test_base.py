@@ -74,7 +74,7 @@ def test_on_step_reports_the_progress(strategy: type[BaseStrategy]) -> None:
 @EVERY
 def test_read_only_input_is_not_changed(strategy: type[BaseStrategy]) -> None:
     X = cloud()
-    X.flags.writeable = False
+    X.flags["W"] = False
     kept = X.copy()
     strategy(20).choose(X, rng=0)
     strategy(20).choose_per_class(X, np.arange(400) % 3, rng=0)

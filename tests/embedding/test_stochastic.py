@@ -372,7 +372,7 @@ def test_blobs_stay_together(method: type[Stochastic]) -> None:
 @EVERY
 def test_a_seed_decides_and_the_input_stays(method: type[Stochastic]) -> None:
     base = cloud(50)
-    base.flags.writeable = False
+    base.flags["W"] = False
     kept = base.copy()
     first, again, other = (method(max_iter=100).embed(base, 16, rng=seed) for seed in (3, 3, 4))
     np.testing.assert_array_equal(first, again)

@@ -101,7 +101,7 @@ def test_codes_file_describes_itself(hasher: Hasher, tmp_path: Path) -> None:
     encode_to_file(hasher, X, path)
     codes = open_codes(path)
     assert (codes.n_bits, len(codes), codes.model_digest) == (12, 30_000, hasher.model_digest)
-    assert not codes.packed.flags.writeable
+    assert not codes.packed.flags["W"]
     assert not codes.packed.flags.owndata
 
 

@@ -170,7 +170,7 @@ def test_arrays_in_memory_are_writable(written: Path) -> None:
     before = written.read_bytes()
     for array in read_model(written).arrays.values():
         assert type(array) is np.ndarray
-        assert array.flags.writeable
+        assert array.flags["W"]
         assert array.flags.aligned
         array[...] = 0
     assert written.read_bytes() == before
@@ -182,7 +182,7 @@ def test_mapped_arrays_lie_in_the_file(written: Path) -> None:
         assert isinstance(find_origin(arrays[name]), memory_map.mmap)
     for array in arrays.values():
         assert array.flags.aligned
-        assert not array.flags.writeable
+        assert not array.flags["W"]
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0
 
@@ -205,7 +205,7 @@ def test_unaligned_arrays(path: Path, n_spaces: int) -> None:
     for mmap in (False, True):
         array = read_model(path, mmap=mmap).arrays["b"]
         assert array.flags.aligned
-        assert array.flags.writeable != mmap
+        assert array.flags["W"] != mmap
         assert array.tolist() == [0, 1, 2]
 
 

@@ -121,7 +121,7 @@ def test_any_layout_is_read(change_layout: Any) -> None:
 def test_input_is_not_modified() -> None:
     X = np.random.default_rng(0).standard_normal((30, 4))
     copy = X.copy()
-    X.flags.writeable = False
+    X.flags["W"] = False
     read_all(Rows.centered(X, "T"))
     np.testing.assert_array_equal(X, copy)
 

@@ -145,7 +145,7 @@ def test_share_of_the_database(share: float, k: int) -> None:
 
 def test_inputs_are_unchanged() -> None:
     X, Q = np.arange(6.0).reshape(3, 2), np.ones((1, 2))
-    X.flags.writeable = Q.flags.writeable = False
+    X.flags["W"] = Q.flags["W"] = False
     assert closest_neighbors(X, Q, k=2).tolist() == [[0, 1]]
 
 

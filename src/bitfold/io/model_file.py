@@ -239,5 +239,5 @@ def _align(array: AnyArray) -> AnyArray:
     """Return a read-only array that kernels can use; other writers do not align all arrays."""
     if not array.flags.aligned:
         array = array.copy()
-        array.flags.writeable = False
+        array.flags["W"] = False
     return array

@@ -175,5 +175,5 @@ def compact(segments: list[Segment]) -> list[Segment]:
 def read_only(array: Array) -> Array:
     """Return a view that cannot be written to."""
     view = array.view()
-    view.flags.writeable = False
+    view.flags["W"] = False
     return view
