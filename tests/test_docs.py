@@ -11,6 +11,8 @@ import inspect
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -137,6 +139,7 @@ def run_line(words: list[str], warm: Callable[..., Any]) -> None:  # noqa: F811
     elif words[:2] == ["bitfold", "explore"]:
         look_at(arguments[1:])
     elif command == "bitfold":
+        remove_output(arguments)
         done = warm(*arguments)
         assert done.returncode == 0, f"{shlex.join(words)}\n{done.stdout}{done.stderr}"
     elif command == "make":
@@ -148,8 +151,19 @@ def run_line(words: list[str], warm: Callable[..., Any]) -> None:  # noqa: F811
     elif words[:3] == ["python", "-m", "benchmarks"]:
         for group in words[3:]:
             assert (ROOT / "benchmarks" / f"{group}.py").exists(), group
+    elif words[:3] == ["python", "-m", "reproduction"]:
+        subprocess.run([sys.executable, *words[1:3], "--list"], cwd=ROOT, check=True)
     else:
         pytest.fail(f"No way is known to run {shlex.join(words)}.")
+
+
+def remove_output(arguments: list[str]) -> None:
+    """Remove the output of a command, which other pages need and commands do not replace."""
+    if "--out" in arguments:
+        path = Path(arguments[arguments.index("--out") + 1])
+        if path.is_dir():
+            shutil.rmtree(path)
+        path.unlink(missing_ok=True)
 
 
 def parse(arguments: list[str]) -> None:
