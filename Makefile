@@ -30,7 +30,7 @@ demo: $(STAMP)
 # Pure computation is dealt out test by test; files with servers and processes of their own go one to
 # a core; what brings several processes or looks at the time runs with nothing beside it.
 PURE := tests/testing tests/embedding tests/hashers tests/kernels tests/metrics
-ALONE := tests/distributed tests/explorer tests/cli/test_main.py tests/search/test_files.py
+ALONE := tests/distributed tests/explorer tests/cli/test_app.py tests/search/test_files.py
 
 test: lint
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(PURE)
@@ -58,7 +58,7 @@ lowest: $(STAMP)
 	$(BIN)/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct --editable '.[dev]'
 	$(LOWEST) -m pytest -m lowest tests/test_packaging.py
 	$(LOWEST) -m pytest -n 2 --dist worksteal $(PURE)
-	$(LOWEST) -m pytest tests/search tests/datasets tests/cli/test_pipeline.py tests/explorer/test_api.py \
+	$(LOWEST) -m pytest tests/search tests/datasets tests/cli tests/explorer/test_api.py \
 	  tests/test_persistence.py tests/test_sources.py tests/test_streaming.py
 
 bench: $(STAMP)
