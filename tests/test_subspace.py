@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.linalg import subspace_angles
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
+from bitfold.errors import ParameterError
 from bitfold.subspace import discriminant
 
 FloatArray = NDArray[np.float32]
@@ -20,7 +18,7 @@ Labels = NDArray[np.int64]
 def classes(
     n_classes: int = 4, per_class: int = 25, d: int = 6, noise: float = 0.3
 ) -> tuple[FloatArray, Labels]:
-    """Classes apart in the first n_classes - 1 directions, large common noise in the last."""
+    """Return classes that differ in the first n_classes - 1 directions, with noise in the last."""
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(n_classes), per_class)
     Y = noise * rng.standard_normal((len(labels), d))
@@ -30,7 +28,7 @@ def classes(
 
 
 def spread_ratio(Z: FloatArray, labels: Labels) -> float:
-    """Variance between classes over the variance within."""
+    """Return the variance between classes divided by the variance within."""
     means = np.array([Z[labels == label].mean(axis=0) for label in np.unique(labels)])
     within = Z - means[np.searchsorted(np.unique(labels), labels)]
     return float(means.var(axis=0).sum() / within.var(axis=0).sum())
@@ -46,13 +44,13 @@ def test_shape_dtype_and_center(n_components: int) -> None:
     np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-4)
 
 
-def test_classes_come_apart() -> None:
+def test_classes_are_separated() -> None:
     Y, labels = classes()
     assert spread_ratio(discriminant(Y, labels, 3, "test"), labels) > 2
     assert spread_ratio(Y, labels) < 0.2
 
 
-def test_the_subspace_is_the_one_that_scikit_learns_svd_solver_finds() -> None:
+def test_the_subspace_is_that_of_scikit_learn() -> None:
     Y, labels = classes()
     svd = LinearDiscriminantAnalysis(solver="svd", n_components=3).fit_transform(Y, labels)
     got = discriminant(Y, labels, 3, "test")
@@ -60,20 +58,20 @@ def test_the_subspace_is_the_one_that_scikit_learns_svd_solver_finds() -> None:
     assert np.rad2deg(angles).max() < 0.01
 
 
-def test_each_direction_has_the_length_of_its_correlation_with_the_classes() -> None:
+def test_the_length_of_a_direction_is_its_correlation() -> None:
     Y, labels = classes()
     Z = discriminant(Y, labels, 3, "test")
     means = np.array([Z[labels == label].mean(axis=0) for label in range(4)])[labels]
     rho = means.std(axis=0) / Z.std(axis=0)
     np.testing.assert_allclose(Z.std(axis=0), rho, rtol=1e-4)
     assert (np.diff(rho) <= 0).all()
-    # Entirely apart, all count alike, however far.
+    # Classes that are entirely separate count equally, whatever their distance.
     far = classes(noise=0)[0]
     far[:, 0] *= 1000
     np.testing.assert_allclose(discriminant(far, labels, 3, "test").std(axis=0), 1, rtol=1e-4)
 
 
-def test_too_few_dimensions_leave_bits_that_never_vary() -> None:
+def test_missing_dimensions_give_constant_bits() -> None:
     Y, labels = classes(noise=0)
     Y[:, 1:] = Y[:, :1]
     Z = discriminant(Y, labels, 3, "test")
@@ -88,7 +86,7 @@ def test_fewer_points_than_dimensions() -> None:
     assert spread_ratio(Z, labels) > 1
 
 
-def test_a_class_of_one_point_has_no_scatter_but_a_place() -> None:
+def test_a_class_of_one_point_is_separated() -> None:
     Y, labels = classes()
     keep = np.flatnonzero((labels != 2) | (np.arange(100) == 50))
     Z = discriminant(Y[keep], labels[keep], 3, "test")
@@ -107,27 +105,18 @@ def test_labels_may_be_strings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "sentence"),
-    [
-        (
-            lambda Y, labels: discriminant(Y, labels * 0, 1, "H"),
-            "y of H must be labels of at least 2 classes, got 1 class.",
-        ),
-        (
-            lambda Y, labels: discriminant(Y, labels, 4, "H"),
-            "n_bits of H must be at most classes - 1 = 3, got 4.",
-        ),
-        (
-            lambda Y, labels: discriminant(Y[:, :2], labels, 3, "H"),
-            "n_bits of H must be at most n_components = 2, got 3.",
-        ),
-        (
-            lambda Y, labels: discriminant(Y, labels, 0, "H"),
-            "n_bits of H must be at least 1, got 0.",
-        ),
-    ],
+    ("n_dimensions", "n_components", "reason"),
+    [(6, 4, "classes - 1 = 3"), (2, 3, "n_components = 2"), (6, 0, "at least 1")],
 )
-def test_error_sentences(call: Callable[[FloatArray, Labels], Any], sentence: str) -> None:
-    with pytest.raises(ValueError) as caught:
-        call(*classes())
-    assert str(caught.value) == sentence
+def test_invalid_n_bits(n_dimensions: int, n_components: int, reason: str) -> None:
+    Y, labels = classes()
+    with pytest.raises(ParameterError, match=reason) as caught:
+        discriminant(Y[:, :n_dimensions], labels, n_components, "H")
+    assert (caught.value.name, caught.value.owner) == ("n_bits", "H")
+    assert caught.value.value == n_components
+
+
+def test_one_class_is_an_error() -> None:
+    Y, labels = classes()
+    with pytest.raises(ParameterError, match="at least 2 classes"):
+        discriminant(Y, labels * 0, 1, "H")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix
 
 from bitfold import _validation as v
@@ -250,7 +251,7 @@ def test_objects_of_a_wrong_type_are_type_errors() -> None:
 
 @pytest.mark.parametrize("dtype", [np.int64, np.float64, np.uint8, object])
 def test_minus_one_is_unlabeled(dtype: type) -> None:
-    y = np.array([0, 1, 255 if dtype is np.uint8 else -1, 2]).astype(dtype)
+    y: NDArray[Any] = np.array([0, 1, 255 if dtype is np.uint8 else -1, 2]).astype(dtype)
     assert v.is_labeled(y).tolist() == [True, True, dtype is np.uint8, True]
     assert v.is_labeled(np.array(["-1", "a", ""])).tolist() == [False, True, False]
 

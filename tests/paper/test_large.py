@@ -11,10 +11,9 @@ from reproduction.cifar10_jpeg import load_cifar10_jpeg
 from reproduction.sift_photos import sift_photos
 
 import bitfold as bf
-from bitfold import datasets, metrics
+from bitfold import datasets, metrics, neighbors
 from bitfold.embedding import TSNE
 from bitfold.errors import MissingDataError
-from bitfold.induction import induce
 
 pytestmark = pytest.mark.paper
 
@@ -57,7 +56,7 @@ def test_quality(bound: Bound) -> None:
     for seed in SEEDS:
         hasher = bf.IMH(64, base=bf.KMeansBase(bound.m), random_state=seed).fit(of.train)
         found.append(scores(hasher, of))
-        print(f"\n{bound.data}, m={len(hasher.base_set_):,} ({hasher.base_reason_}): {found[-1]}")
+        print(f"\n{bound.data}: {hasher.base_size_reason_} {found[-1]}")
     mean_map, mean_f1 = np.mean(found, axis=0)
     print(f"\n{bound.data}, m={bound.m}: MAP {mean_map:.2f}, F1 {mean_f1:.3f}")
     assert mean_map >= bound.map_at_least
@@ -68,10 +67,10 @@ def test_looking_at_some_base_points_costs_nothing(monkeypatch: pytest.MonkeyPat
     of = data("mnist")
     hasher = bf.IMH(64, base=bf.KMeansBase(10_000), random_state=0).fit(of.train)
     rows = np.ascontiguousarray(of.database[:5000] - hasher.center_, np.float32)
-    some, (quick_map, _) = hasher._base.neighbors(rows).indices, scores(hasher, of)
-    monkeypatch.setattr(induce, "MANY", len(hasher.base_set_))
+    some, (quick_map, _) = hasher.nearest_base_points.find(rows).indices, scores(hasher, of)
+    monkeypatch.setattr(neighbors, "MAX_EXHAUSTIVE_POINTS", len(hasher.base_set_))
     hasher.base_set_ = hasher.base_set_.copy()  # ready to be searched anew
-    every, (full_map, _) = hasher._base.neighbors(rows).indices, scores(hasher, of)
+    every, (full_map, _) = hasher.nearest_base_points.find(rows).indices, scores(hasher, of)
     agree = (some[:, :, None] == every[:, None]).any(axis=1).mean()
     print(f"\nnearest base points: {100 * agree:.2f} % agree; MAP {quick_map:.2f}, {full_map:.2f}")
     assert agree >= 0.995

@@ -1,4 +1,4 @@
-"""Induction looks at one row at a time: alone or among many, the bits of the result are equal."""
+"""The embedding of a row does not depend on the batch it is part of, bit for bit."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from bitfold.induction import BaseSet
+from bitfold.induction import induce
 from bitfold.io.rows import Rows
+from bitfold.neighbors import NearestBasePoints
 
 FloatArray = NDArray[np.float32]
 
@@ -21,13 +22,13 @@ class Problem(NamedTuple):
     """Stored rows, and a base set relative to their center."""
 
     rows: Rows
-    base: BaseSet
+    base: NearestBasePoints
     embedding: FloatArray
 
 
 @st.composite
 def problems(draw: st.DrawFn) -> Problem:
-    """Rows near a base set, drawn by numpy from a seed: hypothesis chooses what is special."""
+    """Return rows near a base set; numpy draws them, hypothesis chooses what is unusual."""
     d = draw(st.one_of(st.integers(1, 40), st.integers(1, 2000)))
     m = draw(st.one_of(st.integers(1, 70), st.integers(1, 500)))
     k = draw(st.one_of(st.integers(1, min(m, 10)), st.integers(1, m)))
@@ -43,7 +44,9 @@ def problems(draw: st.DrawFn) -> Problem:
     if draw(st.booleans()) and dtype is not np.uint8:
         stored[rng.integers(len(X))] *= draw(st.sampled_from([1e3, 1e10, 1e18, 1e30]))
     return Problem(
-        rows, BaseSet(B, k), rng.standard_normal((m, draw(st.integers(1, 70)))).astype(np.float32)
+        rows,
+        NearestBasePoints(B, k),
+        rng.standard_normal((m, draw(st.integers(1, 70)))).astype(np.float32),
     )
 
 
@@ -57,7 +60,7 @@ def test_one_row_at_a_time_equals_all_at_once(problem: Problem, data: st.DataObj
 
     def induced(bounds: list[int]) -> NDArray[np.uint32]:
         parts = [
-            base.induce(rows.block(start, stop), embedding, bandwidth)
+            induce(base.find(rows.block(start, stop)), embedding, bandwidth)
             for start, stop in itertools.pairwise(bounds)
         ]
         return np.concatenate(parts).view(np.uint32)
@@ -72,11 +75,11 @@ def test_one_row_at_a_time_equals_all_at_once(problem: Problem, data: st.DataObj
 def test_neighbors_are_nearest_within_rounding(problem: Problem) -> None:
     X = problem.rows.block(0, len(problem.rows))
     B, k = problem.base.points, problem.base.k
-    found = problem.base.neighbors(X)
+    found = problem.base.find(X)
     distances = cdist(X.astype(np.float64), B.astype(np.float64), "sqeuclidean")
     expected = np.sort(distances, axis=1)[:, :k]
     got = np.take_along_axis(distances, found.indices.astype(np.int64), axis=1)
-    # Of float32 sums of d terms.
+    # The rounding of float32 sums of d terms.
     loose = {"rtol": 2e-7 * (X.shape[1] + 10), "atol": 1e-30}
     np.testing.assert_allclose(got, expected, **loose)
     np.testing.assert_allclose(found.sq_distances, expected, **loose)
@@ -86,10 +89,10 @@ def test_neighbors_are_nearest_within_rounding(problem: Problem) -> None:
 
 @given(st.integers(1, 12), st.integers(1, 150), st.integers(1, 150), st.integers(0, 2**32))
 def test_whole_numbers_tie_exactly_and_go_by_index(d: int, m: int, k: int, seed: int) -> None:
-    # Small whole numbers: float32 rounds nothing, so that the naive answer is the only one.
+    # With small whole numbers float32 does not round, and there is only one answer.
     rng = np.random.default_rng(seed)
     B, X = (rng.integers(-2, 3, (rows, d)).astype(np.float32) for rows in (m, 20))
-    found = BaseSet(B, k).neighbors(X)
+    found = NearestBasePoints(B, k).find(X)
     distances = ((X[:, None] - B) ** 2).sum(axis=2)
     expected = np.argsort(distances, axis=1, kind="stable")[:, :k]
     np.testing.assert_array_equal(found.indices, expected)

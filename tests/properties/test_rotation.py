@@ -1,4 +1,4 @@
-"""ITQ on any data: an orthogonal matrix, by steps that never raise the loss."""
+"""ITQ finds an orthogonal matrix for any data, and its steps never increase the loss."""
 
 from __future__ import annotations
 

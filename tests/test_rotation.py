@@ -1,4 +1,4 @@
-"""Signs and the ITQ rotation."""
+"""The ITQ rotation."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import pytest
 from numpy.typing import NDArray
 from scipy.linalg import orthogonal_procrustes
 
-from bitfold.rotation import bits, itq
+from bitfold.rotation import itq, unit_rows
 
 FloatArray = NDArray[np.float32]
 
 
 def cloud(n: int = 300, d: int = 8, seed: int = 0) -> FloatArray:
-    """Correlated and of uneven spread, so that a rotation has something to win."""
+    """Return correlated columns of uneven spread, so that a rotation can improve the signs."""
     rng = np.random.default_rng(seed)
     V = rng.standard_normal((n, d)) * np.geomspace(1, 0.1, d) @ rng.standard_normal((d, d))
     return np.asarray(V - V.mean(axis=0), np.float32)
@@ -25,10 +25,10 @@ def loss(V: FloatArray, R: FloatArray) -> float:
     return float(np.mean((np.where(Z > 0, 1, -1) - Z) ** 2))
 
 
-def test_bits_are_one_above_zero_only() -> None:
-    embedding = np.array([[-1.0, -0.0, 0.0, 1e-45, np.inf]], np.float32)
-    assert bits(embedding).tolist() == [[False, False, False, True, True]]
-    assert bits(embedding).dtype == bool
+def test_unit_rows_have_length_one_or_zero() -> None:
+    unit = unit_rows(np.concatenate([cloud(50), np.zeros((1, 8), np.float32)]))
+    np.testing.assert_allclose(np.linalg.norm(unit[:50], axis=1), 1, rtol=1e-6)
+    np.testing.assert_array_equal(unit[50], 0)
 
 
 @pytest.mark.parametrize("d", [1, 2, 8, 64, 128])
@@ -38,7 +38,7 @@ def test_the_rotation_is_orthogonal(d: int) -> None:
     np.testing.assert_allclose(R.T @ R, np.eye(d), atol=2e-6)
 
 
-def test_losses_are_those_of_the_rotations_and_never_rise() -> None:
+def test_losses_never_rise() -> None:
     V = cloud()
     learned = itq(V, np.random.default_rng(0))
     assert len(learned.losses) == 50
@@ -59,12 +59,12 @@ def test_one_iteration_is_the_procrustes_solution() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_turned_square_is_turned_back(seed: int) -> None:
+def test_a_rotated_square_is_rotated_back(seed: int) -> None:
     rng = np.random.default_rng(seed)
     corners = rng.choice([-1.0, 1.0], (100, 2))
     turned = (corners @ np.linalg.qr(rng.standard_normal((2, 2)))[0]).astype(np.float32)
     learned = itq(turned, rng)
-    assert learned.losses[-1] < 1e-6
+    assert learned.losses[-1] < 1e-5
     np.testing.assert_allclose(np.abs(turned @ learned.matrix), 1, atol=1e-5)
 
 
@@ -82,13 +82,13 @@ def test_scale_changes_nothing(scale: float) -> None:
     [np.zeros((5, 3)), np.ones((1, 3)), np.eye(3)[:2], np.array([[1.0, 0, 0], [-1.0, 0, 0]])],
     ids=["nothing", "one row", "fewer rows than columns", "one direction"],
 )
-def test_degenerate_data_still_give_a_rotation(V: NDArray[np.float64]) -> None:
+def test_degenerate_data_give_a_rotation(V: NDArray[np.float64]) -> None:
     learned = itq(V.astype(np.float32), np.random.default_rng(0))
     np.testing.assert_allclose(learned.matrix.T @ learned.matrix, np.eye(3), atol=2e-6)
     assert np.isfinite(learned.losses).all()
 
 
-def test_a_seed_decides_and_the_input_stays() -> None:
+def test_the_seed_determines_the_rotation() -> None:
     V = cloud()
     kept = V.copy()
     first, again, other = (itq(V, np.random.default_rng(seed)).matrix for seed in (3, 3, 4))
