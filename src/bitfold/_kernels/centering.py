@@ -1,4 +1,4 @@
-"""Centering and a look for what is not finite, in one reading of the rows."""
+"""Center rows and detect values that are not finite, in one pass."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from bitfold._types import Float32Array
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
 def center(part: Float32Array, center: Float32Array, out: Float32Array) -> float:
-    """Take rows relative to ``center``; return the sum of squares, finite only if all values are.
+    """Subtract ``center`` from rows; return the sum of squares.
 
-    It may overflow for finite values as well.
+    The sum is finite only if all values are finite. It may also overflow for finite values.
     """
     total = 0.0
     for i in range(part.shape[0]):

@@ -1,4 +1,4 @@
-"""Sums of the rows of each cluster, without a copy of the rows in float64."""
+"""Sum the rows of each cluster in float64, without a copy of the rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def add_rows(
     totals: Float64Array,
     counts: Float64Array,
 ) -> None:
-    """Add weighted rows to the total of the cluster that each belongs to, and count them."""
+    """Add each row, weighted, to the total of its cluster, and its weight to the count."""
     for i in range(values.shape[0]):
         row, target, weight = values[i], totals[nearest[i]], weights[i]
         counts[nearest[i]] += weight

@@ -1,9 +1,9 @@
-"""Forces between base points in the embedding: what the sgemms of the descent leave to do.
+"""Forces between base points in the embedding: the steps between the matrix products.
 
 The repulsion of m points is two matrix products, Y Yᵀ and (weights) Y, with one pass over the
-weights between them; the attraction runs along the sparse affinities. ``error_model="numpy"``
-everywhere: Python's, which must be able to raise at each division, keeps loops from being
-vectorized.
+weights between them; the attraction is a sum over the sparse affinities. All functions use
+``error_model="numpy"``, because the checks for division by zero of Python's model prevent
+vectorization.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from bitfold._types import Float32Array, Int32Array
 def cauchy_between(
     products: Float32Array, sq_norms: Float32Array, other_sq_norms: Float32Array, sums: Float32Array
 ) -> float:
-    """Turn inner products of points with others into squared Student weights, in place.
+    """Turn inner products of points with other points into squared Student weights, in place.
 
-    ``products[i, j]`` = y_i·z_j becomes w² with w = 1 / (1 + |y_i - z_j|²); ``sums`` receives each
-    row's sum; the sum of w is returned.
+    ``products[i, j]`` = y_i·z_j becomes w² with w = 1 / (1 + |y_i - z_j|²). ``sums`` receives the
+    sum of each row; the sum of all w is returned.
     """
     total = 0.0
     for i in range(products.shape[0]):
@@ -32,7 +32,7 @@ def cauchy_between(
         mass = np.float32(0)
         square_mass = np.float32(0)
         for j in range(row.shape[0]):
-            # Rounding may leave less than nothing of a distance between far-out points.
+            # Rounding may make the distance of points far from the origin negative.
             sq_distance = max(offset + other_sq_norms[j] - np.float32(2) * row[j], np.float32(0))
             w = np.float32(1) / (np.float32(1) + sq_distance)
             mass += w
@@ -45,9 +45,9 @@ def cauchy_between(
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
 def cauchy(products: Float32Array, sq_norms: Float32Array, first: int, sums: Float32Array) -> float:
-    """As ``cauchy_between``, from some points to all, of which row i is number ``first`` + i.
+    """Compute the weights of ``cauchy_between`` from some points to all points.
 
-    A point does not meet itself: it weighs 0 there.
+    Row i is the point with number ``first`` + i; its weight to itself is 0.
     """
     n = products.shape[0]
     total = cauchy_between(products, sq_norms[first : first + n], sq_norms, sums)
@@ -67,7 +67,7 @@ def add_near(
     first: int,
     out: Float32Array,
 ) -> float:
-    """Add Σ times_j w_ij² (y_i - y_j) over listed pairs to ``out``; return Σ times_j w_ij."""
+    """Add Σ times_j w_ij² (y_i - y_j) over the listed pairs to ``out``; return Σ times_j w_ij."""
     total = 0.0
     n_components = Y.shape[1]
     for i in range(out.shape[0]):
@@ -89,7 +89,7 @@ def add_near(
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def exponents(products: Float32Array, sq_norms: Float32Array, first: int) -> None:
-    """Turn inner products into -|y_i - y_j|², in place; the diagonal's exponential will be 0."""
+    """Turn inner products into -|y_i - y_j|² in place, and the diagonal into -infinity."""
     for i in range(products.shape[0]):
         row = products[i]
         offset = sq_norms[first + i]
@@ -109,11 +109,11 @@ def attraction(
     first: int,
     out: Float32Array,
 ) -> float:
-    """Sum p_ij w_ij (y_i - y_j) along the affinities of points from ``first`` on, into ``out``.
+    """Write Σ p_ij w_ij (y_i - y_j) over the affinities of points from ``first`` to ``out``.
 
-    w is the Student weight, or 1 for the Gaussian methods. Returns Σ p_ij log(1 / w_ij), or
-    Σ p_ij |y_i - y_j|², the attractive part of the cost, if it is wanted: the logarithms take as
-    long as all the rest.
+    w is the Student weight, or 1 for the Gaussian methods. With ``with_cost``, return the
+    attractive part of the cost, Σ p_ij log(1 / w_ij) or Σ p_ij |y_i - y_j|². It is optional because
+    the logarithms take as long as everything else.
     """
     cost = 0.0
     n_components = Y.shape[1]
@@ -145,7 +145,7 @@ def step(
     momentum: float,
     learning_rate: float,
 ) -> None:
-    """One step of gradient descent with momentum and a gain per coordinate (delta-bar-delta)."""
+    """Make a step of gradient descent with momentum and a gain per coordinate (delta-bar-delta)."""
     m, n_components = Y.shape
     for i in range(m):
         for c in range(n_components):

@@ -1,7 +1,7 @@
 """Hamming distances over 64-bit words.
 
-Words stand column by column, ``words[w, i]``: the layout that vectorizes. Distances are never
-negative, and unsigned indices say so: signed ones would be checked for wrapping around.
+Words are stored column by column, ``words[w, i]``, the layout that vectorizes. Distances are used
+as unsigned indices, because signed ones would be checked for negative values.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from numba.extending import intrinsic
 from bitfold._types import Float64Array, Int64Array, UInt16Array, Words
 
 _CHUNK = 1024
-"""Distances measured together, so that they stay in the fastest cache."""
+"""Number of distances measured together, so that they stay in the L1 cache."""
 
 
 def _popcount(typing_context: Any, word: Any) -> Any:
-    """Count the ones of a word: the processor's own instruction, which numba does not offer."""
+    """Count the ones of a word with the instruction of the processor, which numba lacks."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
@@ -27,13 +27,13 @@ def _popcount(typing_context: Any, word: Any) -> Any:
     return types.int64(types.uint64), generate
 
 
-# Called with the word alone, which the decorator's own type does not say.
+# Called with the word alone, which the type of the decorator does not express.
 popcount: Any = intrinsic(_popcount)
 
 
 @njit(nogil=True, cache=True)
 def measure(query: Words, words: Words, out: UInt16Array) -> None:
-    """Distance of one query to every code."""
+    """Write the distances of one query to all codes to ``out``."""
     out[:] = 0
     for w in range(words.shape[0]):
         column, word = words[w], query[w]
@@ -43,9 +43,9 @@ def measure(query: Words, words: Words, out: UInt16Array) -> None:
 
 @njit(nogil=True, cache=True)
 def _count_four(queries: Words, column: Words, out: Int64Array) -> None:
-    """Count for four queries of one word at a time.
+    """Count the distances of four queries of one word.
 
-    Each has its own counters, so that an increment seldom waits for the one before it.
+    Each query has its own counters, so that an increment rarely waits for the previous one.
     """
     a, b, c, d = queries[0, 0], queries[1, 0], queries[2, 0], queries[3, 0]
     at_a, at_b, at_c, at_d = out[0], out[1], out[2], out[3]
@@ -59,7 +59,7 @@ def _count_four(queries: Words, column: Words, out: Int64Array) -> None:
 
 @njit(nogil=True, cache=True)
 def _count_one(query: Words, words: Words, buffer: UInt16Array, out: Int64Array) -> None:
-    """Count for one query of any width."""
+    """Count the distances of one query of any width."""
     n = words.shape[1]
     for start in range(0, n, _CHUNK):
         part = words[:, start : min(start + _CHUNK, n)]
@@ -71,9 +71,9 @@ def _count_one(query: Words, words: Words, buffer: UInt16Array, out: Int64Array)
 
 @njit(nogil=True, cache=True)
 def count(queries: Words, words: Words, out: Int64Array) -> None:
-    """Add up, per query (row) and distance (column), the codes that lie there.
+    """Count the codes at each distance (column of ``out``) from each query (row).
 
-    Queries stand row by row, ``queries[q, w]``.
+    Queries are stored row by row, ``queries[q, w]``.
     """
     buffer = np.empty(_CHUNK, np.uint16)
     fours = len(queries) // 4 * 4 if words.shape[0] == 1 else 0
@@ -84,8 +84,8 @@ def count(queries: Words, words: Words, out: Int64Array) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _starts(distances: UInt16Array, n_bins: int) -> Int64Array:
-    """How many of the distances are less than each."""
+def _count_below(distances: UInt16Array, n_bins: int) -> Int64Array:
+    """Return the number of distances below each value."""
     counts = np.zeros(n_bins, np.int64)
     for i in range(distances.shape[0]):
         counts[distances[i]] += 1
@@ -101,25 +101,26 @@ def rank_by_id(
     hits: Int64Array,
     precisions: Float64Array,
 ) -> None:
-    """Rank by (distance, id), and book each relevant item under the first cutoff it is within.
+    """Rank by distance, then id; count each relevant item at the first cutoff that includes it.
 
-    A counting sort without its output: ``place`` knows how many come before the next item at each
-    distance, ``right`` how many of them are relevant. ``items`` are the relevant ids, ascending;
-    ``hits`` counts them, ``precisions`` sums the precision at their ranks.
+    This is a counting sort without output. ``rank`` is the number of items before the next item
+    at each distance, ``n_relevant`` the number of relevant ones among them. ``items`` are the ids
+    of the relevant items, ascending; ``hits`` receives their number per cutoff, ``precisions`` the
+    sum of the precisions at their ranks.
     """
-    place, right = _starts(distances, n_bins), _starts(distances[items], n_bins)
+    rank, n_relevant = _count_below(distances, n_bins), _count_below(distances[items], n_bins)
     cell = np.zeros(n_bins, np.int64)
     done = 0
     for e in range(items.shape[0]):
         passed = distances[done : items[e] + 1]
         for i in range(passed.shape[0]):
-            place[passed[i]] += 1
+            rank[passed[i]] += 1
         done = items[e] + 1
         d = distances[items[e]]
-        right[d] += 1
-        # Ranks at one distance ascend, and so do their cutoffs.
-        while cell[d] < cutoffs.shape[0] and cutoffs[cell[d]] < place[d]:
+        n_relevant[d] += 1
+        # Ranks at one distance are ascending, and so are their cutoffs.
+        while cell[d] < cutoffs.shape[0] and cutoffs[cell[d]] < rank[d]:
             cell[d] += 1
         if cell[d] < cutoffs.shape[0]:
             hits[cell[d]] += 1
-            precisions[cell[d]] += right[d] / place[d]
+            precisions[cell[d]] += n_relevant[d] / rank[d]

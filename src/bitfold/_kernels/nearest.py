@@ -1,9 +1,9 @@
-"""Nearest base points of a row, and their weighted mean: a function of that row alone.
+"""Nearest base points of a row, and their weighted mean, as functions of that row alone.
 
-A matrix product gives approximate scores whose last bits depend on the batch it was part of. So it
-only proposes: all base points that could be among the k nearest, within the product's worst
-rounding error, are measured again directly, in one fixed order. What comes out is the same
-whether a row arrives alone or among millions.
+The last bits of a matrix product depend on the batch. It is therefore only used to select
+candidates: all base points that could be among the k nearest, given the largest possible rounding
+error. The candidates are measured directly, in a fixed order of summation. The result is the
+same whether a row is processed alone or among millions.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from numba import njit
 
 from bitfold._types import Float32Array, Float64Array, Int32Array
 
-_LOOSE = {"reassoc", "contract", "nsz"}
-"""Sums may be vectorized, but infinity and NaN keep their meaning."""
+_FAST_SUMS = {"reassoc", "contract", "nsz"}
+"""Fast-math flags that let sums be vectorized without ignoring infinity and NaN."""
 
 _LANES = 32
-"""Columns looked at side by side: four vector registers' worth."""
+"""Number of columns processed together: four vector registers."""
 
-_MOST = 64
-"""Candidates a row may have; one with more near-ties looks at all base points."""
+_MAX_CANDIDATES = 64
+"""Maximum number of candidates per row; with more near-ties, all base points are measured."""
 
 
-_FAR = np.float32(1e30)
-"""Squared length from which on float32 could overflow; such rows are measured in float64."""
+_MAX_SQ_LENGTH = np.float32(1e30)
+"""Squared length above which float32 could overflow; such rows are measured in float64."""
 
 _TINY = 2.0**-126
-"""Below this float32 rounds to a fixed step, no longer in proportion."""
+"""Smallest normal float32; rounding errors below it are absolute, not relative."""
 
 
-@njit(nogil=True, cache=True, fastmath=_LOOSE)
+@njit(nogil=True, cache=True, fastmath=_FAST_SUMS)
 def _sq_distance(x: Float32Array, b: Float32Array) -> float:
-    """|x - b|² by differences, which do not cancel."""
+    """Return |x - b|² from differences, which avoids cancellation."""
     total = np.float32(0)
     for c in range(x.shape[0]):
         difference = x[c] - b[c]
@@ -42,9 +42,9 @@ def _sq_distance(x: Float32Array, b: Float32Array) -> float:
     return float(total)
 
 
-@njit(nogil=True, cache=True, fastmath=_LOOSE)
-def _far_sq_distance(x: Float32Array, b: Float32Array) -> float:
-    """|x - b|² in double precision, so that even the farthest point stays finite."""
+@njit(nogil=True, cache=True, fastmath=_FAST_SUMS)
+def _sq_distance_in_double(x: Float32Array, b: Float32Array) -> float:
+    """Return |x - b|² in float64, which is finite even for the farthest points."""
     total = 0.0
     for c in range(x.shape[0]):
         difference = np.float64(x[c]) - np.float64(b[c])
@@ -52,7 +52,7 @@ def _far_sq_distance(x: Float32Array, b: Float32Array) -> float:
     return total
 
 
-@njit(nogil=True, cache=True, fastmath=_LOOSE)
+@njit(nogil=True, cache=True, fastmath=_FAST_SUMS)
 def _sq_length(x: Float32Array) -> float:
     total = np.float32(0)
     for c in range(x.shape[0]):
@@ -68,30 +68,30 @@ def _insert(
     distance: float,
     index: int,
 ) -> int:
-    """Insert into a list sorted by (distance, index) that holds at most its own length."""
-    place = filled
-    while place > 0 and (
-        distances[place - 1] > distance
-        or (distances[place - 1] == distance and indices[place - 1] > index)
+    """Insert into a list sorted by distance and index, if there is space; return its length."""
+    position = filled
+    while position > 0 and (
+        distances[position - 1] > distance
+        or (distances[position - 1] == distance and indices[position - 1] > index)
     ):
-        if place < len(distances):
-            distances[place] = distances[place - 1]
-            indices[place] = indices[place - 1]
-        place -= 1
-    if place < len(distances):
-        distances[place] = distance
-        indices[place] = index
+        if position < len(distances):
+            distances[position] = distances[position - 1]
+            indices[position] = indices[position - 1]
+        position -= 1
+    if position < len(distances):
+        distances[position] = distance
+        indices[position] = index
     return min(filled + 1, len(distances))
 
 
-@njit(nogil=True, cache=True, fastmath=_LOOSE)
-def _bound(
-    scores: Float32Array, sq_norms: Float32Array, k: int, lows: Float32Array, room: Float32Array
+@njit(nogil=True, cache=True, fastmath=_FAST_SUMS)
+def _score_and_bound(
+    scores: Float32Array, sq_norms: Float32Array, k: int, lows: Float32Array, buffer: Float32Array
 ) -> float:
-    """Turn products into |b|² - 2 x·b in place; return a bound on the k-th smallest.
+    """Turn products into |b|² - 2 x·b in place; return an upper bound on the k-th smallest.
 
-    The columns are dealt out to lanes; k lanes have their smallest score below the k-th smallest
-    of the lanes' minima, so k scores do.
+    The columns are divided among lanes. The bound is the k-th smallest of the minima of the
+    lanes: k lanes have a score that is not above it.
     """
     m = scores.shape[0]
     lows[:] = np.finfo(np.float32).max
@@ -100,70 +100,70 @@ def _bound(
         for lane in range(_LANES):
             score = sq_norms[first + lane] - np.float32(2) * scores[first + lane]
             scores[first + lane] = score
-            # Not min(): its care for NaN would keep the loop from being vectorized.
+            # Not min(): its handling of NaN prevents vectorization.
             lows[lane] = score if score < lows[lane] else lows[lane]
     for lane in range(m - whole):
         score = sq_norms[whole + lane] - np.float32(2) * scores[whole + lane]
         scores[whole + lane] = score
         lows[lane] = min(lows[lane], score)
-    return _kth(lows, _LANES, k, room)
+    return _find_kth(lows, _LANES, k, buffer)
 
 
 @njit(nogil=True, cache=True)
-def _kth(values: Float32Array, count: int, k: int, smallest: Float32Array) -> float:
-    """Return the k-th smallest of the first ``count`` values; ``smallest`` is room for k."""
+def _find_kth(values: Float32Array, count: int, k: int, smallest: Float32Array) -> float:
+    """Return the k-th smallest of the first ``count`` values; ``smallest`` is a buffer of k."""
     smallest[:k] = np.inf
     for i in range(count):
         value = values[i]
         if value < smallest[k - 1]:
-            place = k - 1
-            while place > 0 and smallest[place - 1] > value:
-                smallest[place] = smallest[place - 1]
-                place -= 1
-            smallest[place] = value
+            position = k - 1
+            while position > 0 and smallest[position - 1] > value:
+                smallest[position] = smallest[position - 1]
+                position -= 1
+            smallest[position] = value
     return float(smallest[k - 1])
 
 
 @njit(nogil=True, cache=True)
-def _propose(
+def _select_candidates(
     scores: Float32Array,
     sq_norms: Float32Array,
     k: int,
     slack: float,
     lows: Float32Array,
-    room: Float32Array,
+    buffer: Float32Array,
     candidates: Int32Array,
 ) -> int:
-    """List every base point whose score is within ``slack`` of the k-th; -1 if they are many."""
-    limit = np.float32(_bound(scores, sq_norms, k, lows, room) + slack)
+    """List the base points with scores within ``slack`` of the k-th; return -1 if too many."""
+    limit = np.float32(_score_and_bound(scores, sq_norms, k, lows, buffer) + slack)
     count = 0
     for j in range(scores.shape[0]):
         if scores[j] <= limit:
-            if count == _MOST:
+            if count == _MAX_CANDIDATES:
                 return -1
             candidates[count] = j
             count += 1
     if count < k:  # scores that overflowed
         return -1
     if count > k:
-        count = _tighten(scores, k, slack, room, candidates, count)
+        count = _reduce_candidates(scores, k, slack, buffer, candidates, count)
     return count
 
 
 @njit(nogil=True, cache=True)
-def _tighten(
+def _reduce_candidates(
     scores: Float32Array,
     k: int,
     slack: float,
-    room: Float32Array,
+    buffer: Float32Array,
     candidates: Int32Array,
     count: int,
 ) -> int:
-    """Keep the candidates within ``slack`` of the k-th best of them."""
-    values = np.empty(_MOST, np.float32)
+    """Keep the candidates whose scores are within ``slack`` of the k-th smallest."""
+    values = np.empty(_MAX_CANDIDATES, np.float32)
     for c in range(count):
         values[c] = scores[candidates[c]]
-    limit = np.float32(_kth(values, count, k, room) + slack)
+    limit = np.float32(_find_kth(values, count, k, buffer) + slack)
     kept = 0
     for c in range(count):
         if scores[candidates[c]] <= limit:
@@ -183,31 +183,31 @@ def nearest(
 ) -> None:
     """Find the k nearest base points of each row, nearest first, ties by index.
 
-    ``products[i, j]`` = x_i·b_j comes from the matrix product, and is overwritten; k is the width
-    of ``indices``.
+    ``products[i, j]`` is x_i·b_j from a matrix product and is overwritten; k is the number of
+    columns of ``indices``.
     """
     m, n_features = base.shape
     k = indices.shape[1]
-    lows, room = np.empty(_LANES, np.float32), np.empty(_LANES, np.float32)
-    candidates = np.empty(_MOST, np.int32)
+    lows, buffer = np.empty(_LANES, np.float32), np.empty(_LANES, np.float32)
+    candidates = np.empty(_MAX_CANDIDATES, np.int32)
     largest = math.sqrt(np.float64(sq_norms.max()))
-    # Worst case of a float32 inner product of this length (Higham, Sec. 3.1), doubled by the
-    # factor of the score and again for the two scores compared, plus their own rounding; half as
-    # much relative to the two distances measured, which for a far point is more.
+    # The largest error of a float32 inner product of this length (Higham, Sec. 3.1), twice for
+    # the factor 2 of the score and twice for comparing two scores, plus their own rounding. The
+    # measured distances add half as much, relative to themselves, which dominates for far points.
     unit = 4 * 2.0**-24 * (n_features + 4)
     for i in range(rows.shape[0]):
         x = rows[i]
         sq_length = _sq_length(x)
-        far = not sq_length + largest * largest < _FAR
+        is_far = not sq_length + largest * largest < _MAX_SQ_LENGTH
         count = -1
-        if k < _LANES and not far:
+        if k < _LANES and not is_far:
             reach = math.sqrt(sq_length) + largest
             slack = unit * (reach * (largest + reach / 2) + _TINY)
-            count = _propose(products[i], sq_norms, k, slack, lows, room, candidates)
+            count = _select_candidates(products[i], sq_norms, k, slack, lows, buffer, candidates)
         filled = 0
         for c in range(m if count < 0 else count):
             j = c if count < 0 else candidates[c]
-            distance = _far_sq_distance(x, base[j]) if far else _sq_distance(x, base[j])
+            distance = _sq_distance_in_double(x, base[j]) if is_far else _sq_distance(x, base[j])
             filled = _insert(sq_distances[i], indices[i], filled, distance, j)
 
 
@@ -219,10 +219,10 @@ def weighted_mean(
     embedding: Float32Array,
     out: Float32Array,
 ) -> None:
-    """Eq. (8) for each row: the mean of its base points' embeddings, weighted by a Gaussian.
+    """Write the Gaussian-weighted mean of the base embeddings of each row, Eq. (8), to ``out``.
 
-    Distances are taken relative to the nearest one, which cancels in the quotient and keeps the
-    largest weight at 1: a point far from everything still has a mean.
+    Distances are taken relative to the smallest one. This cancels in the quotient and makes the
+    largest weight 1, so that the mean exists even for a row far from all base points.
     """
     n_components = embedding.shape[1]
     for i in range(indices.shape[0]):
@@ -231,7 +231,7 @@ def weighted_mean(
         total = np.float32(0)
         for e in range(indices.shape[1]):
             excess = sq_distances[i, e] - sq_distances[i, 0]
-            # Divided twice: the square of a tiny or a huge σ is no number.
+            # Divided twice, because the square of σ may underflow or overflow.
             weight = np.float32(math.exp(-excess / bandwidth / bandwidth))
             total += weight
             y = embedding[indices[i, e]]

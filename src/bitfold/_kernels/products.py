@@ -1,9 +1,9 @@
-"""Inner products and distances that are a function of one row alone, and signs at sgemm's speed.
+"""Inner products and distances that are functions of one row alone, and signs at sgemm's speed.
 
-The last bits of a matrix product depend on the batch a row was part of. ``dots`` and
-``sq_distances`` therefore sum in one fixed order, at about three quarters of sgemm's speed. Where
-only signs are needed, ``signs`` takes the matrix product's word wherever its worst rounding error
-cannot matter, and looks closer at the rest.
+The last bits of a matrix product depend on the batch. ``dots`` and ``sq_distances`` therefore sum
+in a fixed order, at about three quarters of the speed of sgemm. If only signs are needed,
+``signs`` uses a matrix product, and computes only those products again whose sign could change by
+the largest possible rounding error.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from bitfold._types import Float32Array, UInt8Array
 
 _Four = tuple[np.float32, np.float32, np.float32, np.float32]
 
-_LOOSE = {"reassoc", "contract", "nsz"}
-"""Sums may be vectorized, but infinity and NaN keep their meaning."""
+_FAST_SUMS = {"reassoc", "contract", "nsz"}
+"""Fast-math flags that let sums be vectorized without ignoring infinity and NaN."""
 
 _TILE = 4
-"""Directions that share one reading of a row."""
+"""Number of directions that are multiplied with a row at a time."""
 
-_ROWS = 64
-"""Rows that stay in a core's cache while all directions pass."""
+_BLOCK_ROWS = 64
+"""Number of rows per block, which stays in the cache of a core."""
 
-_FAR = 1e30
-"""Bound on |x| |w| from which on a float32 sum could overflow; such rows are summed in float64."""
+_MAX_PRODUCT = 1e30
+"""Value of |x| |w| above which a float32 sum could overflow; such rows are summed in float64."""
 
-_LARGEST = float(np.finfo(np.float32).max)
+_MAX_FLOAT32 = float(np.finfo(np.float32).max)
 
-_FAINT = 2.0**-90
-"""Sum of squares below which float32 may have dropped some that count."""
+_MIN_SQ_LENGTH = 2.0**-90
+"""Sum of squares below which terms may have underflowed in float32."""
 
 _TINY = 2.0**-126
-"""Below this float32 rounds to a fixed step, no longer in proportion."""
+"""Smallest normal float32; rounding errors below it are absolute, not relative."""
 
 
-@njit(nogil=True, cache=True, fastmath=_LOOSE)
+@njit(nogil=True, cache=True, fastmath=_FAST_SUMS)
 def _dot_tile(
     x: Float32Array, a: Float32Array, b: Float32Array, c: Float32Array, d: Float32Array
 ) -> _Four:
-    """x·a, x·b, x·c and x·d."""
+    """Return x·a, x·b, x·c and x·d."""
     p, q, r, s = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
     for i in range(x.shape[0]):
         value = x[i]
@@ -53,11 +53,11 @@ def _dot_tile(
     return p, q, r, s
 
 
-@njit(nogil=True, cache=True, fastmath=_LOOSE)
+@njit(nogil=True, cache=True, fastmath=_FAST_SUMS)
 def _sq_distance_tile(
     x: Float32Array, a: Float32Array, b: Float32Array, c: Float32Array, d: Float32Array
 ) -> _Four:
-    """|x - a|², |x - b|², |x - c|² and |x - d|², by differences, which do not cancel."""
+    """Return |x - a|², |x - b|², |x - c|² and |x - d|² from differences, to avoid cancellation."""
     p, q, r, s = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
     for i in range(x.shape[0]):
         value = x[i]
@@ -69,14 +69,14 @@ def _sq_distance_tile(
     return p, q, r, s
 
 
-@njit(nogil=True, cache=True, fastmath=_LOOSE)
+@njit(nogil=True, cache=True, fastmath=_FAST_SUMS)
 def _sq_length(x: Float32Array) -> float:
     total = np.float32(0)
     for c in range(x.shape[0]):
         total += x[c] * x[c]
-    if total > _FAINT:
+    if total > _MIN_SQ_LENGTH:
         return float(total)
-    # Squares this small have lost their digits in float32, or all of them.
+    # Squares this small have lost digits in float32.
     exact = 0.0
     for c in range(x.shape[0]):
         exact += np.float64(x[c]) * np.float64(x[c])
@@ -84,12 +84,12 @@ def _sq_length(x: Float32Array) -> float:
 
 
 @njit(nogil=True, cache=True)
-def _far_dot(x: Float32Array, w: Float32Array) -> float:
-    """x·w in double precision, cut to what float32 holds."""
+def _dot_in_double(x: Float32Array, w: Float32Array) -> float:
+    """Return x·w computed in float64, clipped to the range of float32."""
     total = 0.0
     for c in range(x.shape[0]):
         total += np.float64(x[c]) * np.float64(w[c])
-    return min(max(total, -_LARGEST), _LARGEST)
+    return min(max(total, -_MAX_FLOAT32), _MAX_FLOAT32)
 
 
 @njit(nogil=True, cache=True)
@@ -102,10 +102,10 @@ def _longest(rows: Float32Array) -> float:
 
 @njit(nogil=True, cache=True)
 def dots(rows: Float32Array, directions: Float32Array, out: Float32Array) -> None:
-    """out[i, j] = rows[i] · directions[j], each summed in one order whatever the batch."""
+    """Set out[i, j] = rows[i] · directions[j], summed in an order independent of the batch."""
     last = directions.shape[0] - 1
-    for first in range(0, rows.shape[0], _ROWS):
-        stop = min(first + _ROWS, rows.shape[0])
+    for first in range(0, rows.shape[0], _BLOCK_ROWS):
+        stop = min(first + _BLOCK_ROWS, rows.shape[0])
         for j in range(0, last + 1, _TILE):
             k, l, m = min(j + 1, last), min(j + 2, last), min(j + 3, last)  # noqa: E741
             a, b, c, d = directions[j], directions[k], directions[l], directions[m]
@@ -114,17 +114,17 @@ def dots(rows: Float32Array, directions: Float32Array, out: Float32Array) -> Non
                 out[i, m], out[i, l], out[i, k], out[i, j] = s, r, q, p
     reach = _longest(directions)
     for i in range(rows.shape[0]):
-        if not math.sqrt(_sq_length(rows[i])) * reach < _FAR:
+        if not math.sqrt(_sq_length(rows[i])) * reach < _MAX_PRODUCT:
             for j in range(last + 1):
-                out[i, j] = _far_dot(rows[i], directions[j])
+                out[i, j] = _dot_in_double(rows[i], directions[j])
 
 
 @njit(nogil=True, cache=True)
 def sq_distances(rows: Float32Array, points: Float32Array, out: Float32Array) -> None:
-    """out[i, j] = |rows[i] - points[j]|², each summed in one order; infinite if beyond float32."""
+    """Set out[i, j] = |rows[i] - points[j]|², summed in a fixed order; infinite on overflow."""
     last = points.shape[0] - 1
-    for first in range(0, rows.shape[0], _ROWS):
-        stop = min(first + _ROWS, rows.shape[0])
+    for first in range(0, rows.shape[0], _BLOCK_ROWS):
+        stop = min(first + _BLOCK_ROWS, rows.shape[0])
         for j in range(0, last + 1, _TILE):
             k, l, m = min(j + 1, last), min(j + 2, last), min(j + 3, last)  # noqa: E741
             a, b, c, d = points[j], points[k], points[l], points[m]
@@ -142,34 +142,34 @@ def signs(
     thresholds: Float32Array,
     packed: UInt8Array,
 ) -> None:
-    """Pack the bits rows[i] · directions[j] > thresholds[j], as ``dots`` would have them.
+    """Pack the bits rows[i] · directions[j] > thresholds[j], with products as from ``dots``.
 
-    ``products`` are the same inner products by a matrix product, in any order; ``lengths`` are
-    those of the directions. Bits go most significant first, and padding is zero.
+    ``products`` are the same inner products from a matrix product, summed in any order;
+    ``lengths`` are those of the directions. The most significant bit is first, and padding is 0.
     """
     n_features, n_bits = rows.shape[1], directions.shape[0]
-    # Worst case of two float32 sums of this length (Higham, Sec. 3.1), with something to spare.
+    # The largest error of two float32 sums of this length (Higham, Sec. 3.1), with a margin.
     unit = 2 * 2.0**-24 * (n_features + 32)
-    reach = _longest(directions)  # as dots has it
+    reach = _longest(directions)  # as in dots
     exact = np.empty((1, n_bits), np.float32)
     for i in range(rows.shape[0]):
         length = math.sqrt(_sq_length(rows[i]))
         slack = np.float32(unit * length)
         floor = np.float32(unit * _TINY)
         values = products[i]
-        if not length * reach < _FAR:
+        if not length * reach < _MAX_PRODUCT:
             dots(rows[i : i + 1], directions, exact)
             values = exact[0]
-        elif _unclear(values, lengths, thresholds, slack, floor):
+        elif _count_unclear(values, lengths, thresholds, slack, floor):
             for j in range(n_bits):
                 if not abs(values[j] - thresholds[j]) > slack * lengths[j] + floor:
-                    values[j] = _one_dot(rows[i], directions, j)
+                    values[j] = _dot_as_in_tile(rows[i], directions, j)
         _pack(values, thresholds, packed[i])
 
 
 @njit(nogil=True, cache=True)
-def _one_dot(x: Float32Array, directions: Float32Array, j: int) -> np.float32:
-    """Sum x · directions[j] in the company it has in ``dots``, and so in the same order."""
+def _dot_as_in_tile(x: Float32Array, directions: Float32Array, j: int) -> np.float32:
+    """Return x · directions[j], computed in the same tile as in ``dots`` and so in its order."""
     first, last = j - j % _TILE, directions.shape[0] - 1
     a, b = directions[first], directions[min(first + 1, last)]
     c, d = directions[min(first + 2, last)], directions[min(first + 3, last)]
@@ -177,14 +177,14 @@ def _one_dot(x: Float32Array, directions: Float32Array, j: int) -> np.float32:
 
 
 @njit(nogil=True, cache=True)
-def _unclear(
+def _count_unclear(
     values: Float32Array,
     lengths: Float32Array,
     thresholds: Float32Array,
     slack: float,
     floor: float,
 ) -> int:
-    """Count the values too near their threshold to be sure of the sign."""
+    """Count the values whose sign could be wrong, because they are close to their threshold."""
     count = 0
     for j in range(len(values)):
         count += not abs(values[j] - thresholds[j]) > slack * lengths[j] + floor
@@ -200,9 +200,9 @@ def _pack(values: Float32Array, thresholds: Float32Array, packed: UInt8Array) ->
         packed[byte] = bits
 
 
-@njit(nogil=True, cache=True, fastmath=_LOOSE)
+@njit(nogil=True, cache=True, fastmath=_FAST_SUMS)
 def to_signs(values: Float32Array) -> float:
-    """Turn values into 1 above zero and -1 elsewhere, in place; return the sum of magnitudes."""
+    """Replace positive values by 1 and others by -1, in place; return the sum of magnitudes."""
     total = 0.0
     for i in range(values.shape[0]):
         row = values[i]

@@ -1,8 +1,8 @@
-"""Binary reconstructive embeddings: one coefficient at a time, by exact search along its line.
+"""Binary reconstructive embeddings: exact line search, one coefficient at a time.
 
-While all bits but one stay, the squared errors of the reconstructed distances are a constant plus
-a cost for each pair that this one bit tells apart. Along one coefficient the bit of a row flips
-once, so every value that can make a difference is passed by flipping row after row.
+If all bits but one are fixed, the squared errors of the reconstructed distances are a constant
+plus a cost for each pair in which this bit differs. Along one coefficient the bit of each row
+flips once, so all possible costs are found by flipping one row after another.
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ from numba import njit
 
 from bitfold._types import Float64Array, Int8Array, Int64Array
 
-_LOOSE = {"reassoc", "contract", "nsz"}
+_FAST_SUMS = {"reassoc", "contract", "nsz"}
+"""Fast-math flags that let sums be vectorized without ignoring infinity and NaN."""
 
-_NARROW = 1e-9
-"""Part of the usual gap, or step, that is too little to tell from rounding."""
+_NEGLIGIBLE = 1e-9
+"""Gaps and steps below this fraction of the typical one are treated as rounding errors."""
 
 
-@njit(nogil=True, cache=True, fastmath=_LOOSE)
-def _change(
+@njit(nogil=True, cache=True, fastmath=_FAST_SUMS)
+def _cost_change(
     i: int, starts: Int64Array, others: Int64Array, costs: Float64Array, signs: Int8Array
 ) -> float:
-    """What flipping row i adds to the cost."""
+    """Return the change of the cost if the bit of row i is flipped."""
     total = 0.0
     for e in range(starts[i], starts[i + 1]):
         total += costs[e] * signs[others[e]]
@@ -30,7 +31,7 @@ def _change(
 
 
 @njit(nogil=True, cache=True)
-def _walk(
+def _flip_outward(
     rows: Int64Array,
     flips: Float64Array,
     starts: Int64Array,
@@ -38,28 +39,28 @@ def _walk(
     costs: Float64Array,
     signs: Int8Array,
 ) -> tuple[float, float]:
-    """Go outwards from 0, flipping these rows; return the best place and what it adds to the cost.
+    """Flip rows in the order of their distance from 0; return the best position and its cost.
 
-    ``signs`` are those of the start, and are again when done.
+    The cost is relative to the start. ``signs`` are restored at the end.
     """
-    away = np.abs(flips[rows])
-    order = np.argsort(away, kind="mergesort")
-    # The median is the scale, as rows that hardly lie along the line flip as far out as one likes.
-    narrow = _NARROW * np.median(away) if len(rows) > 0 else 0.0
-    best, place, cost = 0.0, 0.0, 0.0
+    distances = np.abs(flips[rows])
+    order = np.argsort(distances, kind="mergesort")
+    # The median is the scale, because rows that barely change along the line flip far out.
+    min_gap = _NEGLIGIBLE * np.median(distances) if len(rows) > 0 else 0.0
+    best, position, cost = 0.0, 0.0, 0.0
     for k in range(len(order)):
-        i, here = rows[order[k]], away[order[k]]
-        cost += _change(i, starts, others, costs, signs)
+        i, position_before = rows[order[k]], distances[order[k]]
+        cost += _cost_change(i, starts, others, costs, signs)
         signs[i] = -signs[i]
-        # Past the last flip any place is as good; twice as far keeps the scale.
-        there = 2 * here if here > 0 else 1.0
+        # All positions after the last flip are equivalent; twice its distance keeps the scale.
+        position_after = 2 * position_before if position_before > 0 else 1.0
         if k + 1 < len(order):
-            there = away[order[k + 1]]
-        if cost < best and there - here > narrow:
-            best, place = cost, (here + there) / 2
+            position_after = distances[order[k + 1]]
+        if cost < best and position_after - position_before > min_gap:
+            best, position = cost, (position_before + position_after) / 2
     for i in rows:
         signs[i] = -signs[i]
-    return place, best
+    return position, best
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -71,22 +72,22 @@ def line_search(
     costs: Float64Array,
     signs: Int8Array,
 ) -> tuple[float, float]:
-    """Return the t for which the bits values + t along > 0 cost least, and what that gains.
+    """Return the t for which the bits values + t along > 0 have the lowest cost, and the gain.
 
-    t is 0 if nothing costs less than the bits as they are. Row i's pairs are ``others`` from
-    ``starts[i]`` to ``starts[i + 1]``, each pair being with both its rows, and ``costs`` is what a
-    pair costs when told apart. ``signs`` are 1 where ``values`` exceed 0 and -1 elsewhere.
+    t is 0 if the present bits have the lowest cost. The pairs of row i are ``others`` from
+    ``starts[i]`` to ``starts[i + 1]``; each pair is listed for both of its rows. ``costs`` are the
+    costs of pairs whose bits differ. ``signs`` are 1 where ``values`` are positive, otherwise -1.
     """
     n = len(values)
     flips = -values / along
-    reach = np.abs(along).max()
-    moves = np.abs(along) > _NARROW * reach
-    # A row at 0 has the lower bit, and the other one as soon as it rises.
-    rightwards = moves & ((flips > 0) | ((flips == 0) & (along > 0)))
-    leftwards = moves & ~rightwards
+    largest = np.abs(along).max()
+    changes = np.abs(along) > _NEGLIGIBLE * largest
+    # A row at 0 has the bit 0, and flips as soon as its value increases.
+    to_right = changes & ((flips > 0) | ((flips == 0) & (along > 0)))
+    to_left = changes & ~to_right
     rows = np.arange(n)
-    right, by_right = _walk(rows[rightwards], flips, starts, others, costs, signs)
-    left, by_left = _walk(rows[leftwards], flips, starts, others, costs, signs)
+    right, by_right = _flip_outward(rows[to_right], flips, starts, others, costs, signs)
+    left, by_left = _flip_outward(rows[to_left], flips, starts, others, costs, signs)
     if by_right <= by_left:
         return right, -by_right
     return -left, -by_left
@@ -101,9 +102,10 @@ def pair_costs(
     share: float,
     out: Float64Array,
 ) -> None:
-    """What telling a pair apart adds to the squared errors, one bit counting ``share``.
+    """Compute the change of the squared errors if the bits of a pair differ, to ``out``.
 
-    ``errors`` are those of all bits, this one as ``signs`` have it.
+    One differing bit adds ``share`` to a distance. ``errors`` are those of all bits, including
+    this one as given by ``signs``.
     """
     for i in range(len(signs)):
         for e in range(starts[i], starts[i + 1]):
@@ -120,9 +122,9 @@ def sweep_bit(
     others: Int64Array,
     share: float,
 ) -> None:
-    """Improve the coefficients of one bit, each once, in place; keep the errors up to date.
+    """Improve each coefficient of one bit once, in place, and update the errors.
 
-    ``kernels`` holds a row for each coefficient: the kernels of its anchor and the rows.
+    ``kernels`` has one row per coefficient: the kernel values of its anchor with all rows.
     """
     n = kernels.shape[1]
     values = np.zeros(n)

@@ -1,9 +1,9 @@
-"""Nearest base points among very many: a cheap look at some, an exact one at a short list.
+"""Approximate nearest base points, for large base sets.
 
-The base points are dealt out to lists around centers. A row looks only into the lists whose
-centers are nearest to it, there only along a few directions, and measures exactly what seems
-nearest. Every number is a sum in one fixed order, so that the outcome is a function of the row
-alone, as in ``nearest``, although not always the very nearest.
+The base points are divided into lists around centers. A row scores only the members of the lists
+whose centers are closest to it, and only along a few directions; the members with the best scores
+are measured exactly. All sums have a fixed order, so that the result is a function of the row
+alone, as in ``nearest``. It may miss some of the nearest base points.
 """
 
 from __future__ import annotations
@@ -11,20 +11,26 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from bitfold._kernels.nearest import _FAR, _far_sq_distance, _insert, _sq_distance, _sq_length
+from bitfold._kernels.nearest import (
+    _MAX_SQ_LENGTH,
+    _insert,
+    _sq_distance,
+    _sq_distance_in_double,
+    _sq_length,
+)
 from bitfold._types import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
 
 LANES = 32
-"""Members of a list that are looked at side by side."""
+"""Number of members per block, which are scored together."""
 
 
 @njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
 def _lane_scores(
     z: Float32Array, members: Float32Array, sq_norms: Float32Array, scores: Float32Array
 ) -> float:
-    """scores[t] = sq_norms[t] - 2 z · members[:, t]; return the lowest.
+    """Set scores[t] = sq_norms[t] - 2 z · members[:, t]; return the smallest.
 
-    Four components at a time: fewer trips through memory.
+    Four components are processed at a time, to reduce memory traffic.
     """
     for t in range(LANES):
         scores[t] = np.float32(0)
@@ -36,30 +42,30 @@ def _lane_scores(
     lowest = np.float32(np.inf)
     for t in range(LANES):
         scores[t] = sq_norms[t] - np.float32(2) * scores[t]
-        # Not min(): its care for NaN would keep the loop from being vectorized.
+        # Not min(): its handling of NaN prevents vectorization.
         lowest = scores[t] if scores[t] < lowest else lowest
     return float(lowest)
 
 
 @njit(nogil=True, cache=True)
-def _keep(
+def _insert_score(
     score: float, index: int, scores: Float32Array, kept: Int32Array, row: int, filled: int
 ) -> int:
-    """Insert into a row's short list, sorted by score."""
-    room = scores.shape[1]
-    place = min(filled, room - 1)
-    while place > 0 and scores[row, place - 1] > score:
-        scores[row, place] = scores[row, place - 1]
-        kept[row, place] = kept[row, place - 1]
-        place -= 1
-    scores[row, place] = score
-    kept[row, place] = index
-    return min(filled + 1, room)
+    """Insert into the short list of a row, which is sorted by score; return its length."""
+    capacity = scores.shape[1]
+    position = min(filled, capacity - 1)
+    while position > 0 and scores[row, position - 1] > score:
+        scores[row, position] = scores[row, position - 1]
+        kept[row, position] = kept[row, position - 1]
+        position -= 1
+    scores[row, position] = score
+    kept[row, position] = index
+    return min(filled + 1, capacity)
 
 
 @njit(nogil=True, cache=True)
-def _look(
-    seen: Float32Array,
+def _score_members(
+    projected: Float32Array,
     closest: Int32Array,
     chosen: BoolArray,
     members: Float32Array,
@@ -69,12 +75,13 @@ def _look(
     scores: Float32Array,
     kept: Int32Array,
 ) -> None:
-    """Fill each row's short list from its lists: |b|² less twice the product along directions.
+    """Fill the short list of each row with the best-scored members of its chosen lists.
 
-    The closest list first, which leaves little to improve; then one list after the other, for all
-    rows that look into it: it stays in the cache meanwhile.
+    Scores are |b|² minus twice the inner product along the directions. The closest list comes
+    first, so that few later members are inserted. Then each list is scored for all rows that chose
+    it, while it is in the cache.
     """
-    n, room = scores.shape
+    n, capacity = scores.shape
     scores[:] = np.inf
     kept[:] = -1
     filled = np.zeros(n, np.int64)
@@ -85,22 +92,24 @@ def _look(
             if part >= 0 and (part == closest[i] or not chosen[i, part]):
                 continue
             for b in range(starts[own], starts[own + 1]):
-                lowest = _lane_scores(seen[i], members[b], sq_norms[b], lanes)
-                if lowest < scores[i, room - 1]:
+                lowest = _lane_scores(projected[i], members[b], sq_norms[b], lanes)
+                if lowest < scores[i, capacity - 1]:
                     for t in range(LANES):
-                        if lanes[t] < scores[i, room - 1]:
-                            filled[i] = _keep(lanes[t], order[b, t], scores, kept, i, filled[i])
+                        if lanes[t] < scores[i, capacity - 1]:
+                            filled[i] = _insert_score(
+                                lanes[t], order[b, t], scores, kept, i, filled[i]
+                            )
 
 
 @njit(nogil=True, cache=True)
-def _probe(
+def _choose_lists(
     scores: Float32Array,
     sq_norms: Float32Array,
     reach: float,
     closest: Int32Array,
     chosen: BoolArray,
 ) -> None:
-    """Choose the lists within ``reach`` of the closest; ``scores`` are products, overwritten."""
+    """Choose the lists within ``reach`` of the closest; overwrite the products in ``scores``."""
     for i in range(len(scores)):
         row = scores[i]
         lowest = np.float32(np.inf)
@@ -116,7 +125,7 @@ def _probe(
 @njit(nogil=True, cache=True)
 def nearest_of_some(
     rows: Float32Array,
-    seen: Float32Array,
+    projected: Float32Array,
     center_products: Float32Array,
     center_sq_norms: Float32Array,
     reach: float,
@@ -129,34 +138,35 @@ def nearest_of_some(
     indices: Int32Array,
     sq_distances: Float64Array,
 ) -> None:
-    """Find the k nearest base points of each row among those it looks at, nearest first.
+    """Find the k nearest base points of each row among its candidates, nearest first.
 
-    ``seen`` are the rows along the directions, ``center_products`` their products with the lists'
-    centers, overwritten; lists within ``reach`` of the closest, as squared distances, are looked
-    into. ``members`` are the base points along the directions, ``LANES``
-    of a list to a block, with their ``sq_norms`` (infinite where a block has room left) and their
-    numbers, ``order``; ``starts`` are the lists' first blocks. ``n_kept`` are measured exactly.
+    ``projected`` are the rows along the directions. ``center_products`` are their products with
+    the centers of the lists and are overwritten. The lists whose squared distance exceeds that of
+    the closest by at most ``reach`` are searched. ``members`` are the base points along the
+    directions, in blocks of ``LANES``, with their ``sq_norms`` (infinite for padding) and indices,
+    ``order``; ``starts`` are the first blocks of the lists. ``n_kept`` candidates are measured
+    exactly.
     """
     n, k = indices.shape
     scores = np.empty((n, n_kept), np.float32)
     kept = np.empty((n, n_kept), np.int32)
     closest, chosen = np.empty(n, np.int32), np.empty(center_products.shape, np.bool_)
-    _probe(center_products, center_sq_norms, reach, closest, chosen)
-    _look(seen, closest, chosen, members, sq_norms, order, starts, scores, kept)
+    _choose_lists(center_products, center_sq_norms, reach, closest, chosen)
+    _score_members(projected, closest, chosen, members, sq_norms, order, starts, scores, kept)
     largest = 0.0
     for b in range(len(sq_norms)):
         for t in range(LANES):
             if order[b, t] >= 0:
                 largest = max(largest, sq_norms[b, t])
     for i in range(n):
-        # Of a row too far for float32, and where lists had too little in them, all are measured.
-        far = not _sq_length(rows[i]) + largest < _FAR
-        everything = far or kept[i, k - 1] < 0
+        # If a row is too far for float32, or its lists have fewer than k members, measure all.
+        is_far = not _sq_length(rows[i]) + largest < _MAX_SQ_LENGTH
+        measure_all = is_far or kept[i, k - 1] < 0
         filled = 0
-        for c in range(len(base) if everything else n_kept):
-            j = c if everything else kept[i, c]
+        for c in range(len(base) if measure_all else n_kept):
+            j = c if measure_all else kept[i, c]
             if j < 0:
                 break
             x = rows[i]
-            distance = _far_sq_distance(x, base[j]) if far else _sq_distance(x, base[j])
+            distance = _sq_distance_in_double(x, base[j]) if is_far else _sq_distance(x, base[j])
             filled = _insert(sq_distances[i], indices[i], filled, distance, j)
