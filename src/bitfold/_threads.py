@@ -1,8 +1,7 @@
-"""Two ways to use all cores without their fighting: one pool for blocks, one BLAS thread each.
+"""Work on all cores: blocks are mapped over one thread pool, with one BLAS thread per block.
 
-Threaded BLAS inside a pool of threads (or beside numba's own) oversubscribes the cores and is
-several times slower than either alone. So work is cut into blocks, the blocks go to a pool, and
-while the pool works BLAS is told to use one thread.
+Threaded BLAS inside a pool of threads oversubscribes the cores and is several times slower than
+either alone. So BLAS is limited to one thread while the pool is working.
 """
 
 from __future__ import annotations
@@ -24,59 +23,59 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def n_threads() -> int:
-    """How many cores this process may use; ``OMP_NUM_THREADS`` lowers it, as everywhere."""
+def count_threads() -> int:
+    """Return the number of cores this process may use; ``OMP_NUM_THREADS`` can lower it."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    asked = os.environ.get("OMP_NUM_THREADS", "")
-    return max(1, min(cores or 1, int(asked) if asked.isdigit() else cores or 1))
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    return max(1, min(cores or 1, int(limit) if limit.isdigit() else cores or 1))
 
 
 class _SerialBlas:
-    """BLAS on one thread while anyone is inside; counted, so that callers may overlap."""
+    """Limits BLAS to one thread while at least one caller is inside; callers may overlap."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._inside = 0
+        self._n_inside = 0
         self._limiter: Any = None
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
         with self._lock:
-            self._inside += 1
-            if self._inside == 1:
+            self._n_inside += 1
+            if self._n_inside == 1:
                 self._limiter = _controller().limit(limits=1, user_api="blas")
         try:
             yield
         finally:
             with self._lock:
-                self._inside -= 1
-                if self._inside == 0:
+                self._n_inside -= 1
+                if self._n_inside == 0:
                     self._limiter.restore_original_limits()
 
 
 serial_blas = _SerialBlas()
 
 
-_room = threading.local()
+_buffers = threading.local()
 
 
-def scratch(name: str, shape: tuple[int, int]) -> Float32Array:
-    """Return room for a block that is done with before this thread asks for it again.
+def borrow_buffer(name: str, shape: tuple[int, int]) -> Float32Array:
+    """Return a buffer that is valid until this thread borrows one of the same name again.
 
-    Fresh memory for every block would cost its page faults each time.
+    New memory for every block would cost page faults each time.
     """
     size = shape[0] * shape[1]
-    held: Float32Array | None = getattr(_room, name, None)
-    if held is None or held.size < size:
-        held = np.empty(size, np.float32)
-        setattr(_room, name, held)
-    return held[:size].reshape(shape)
+    buffer: Float32Array | None = getattr(_buffers, name, None)
+    if buffer is None or buffer.size < size:
+        buffer = np.empty(size, np.float32)
+        setattr(_buffers, name, buffer)
+    return buffer[:size].reshape(shape)
 
 
 @functools.cache
 def _controller() -> Any:
-    """Return the controller of the BLAS libraries; looking for them takes milliseconds."""
-    import numpy.linalg  # noqa: F401  the BLAS has to be loaded to be found
+    """Return the controller of the BLAS libraries, once: finding them takes milliseconds."""
+    import numpy.linalg  # noqa: F401  BLAS must be loaded to be found
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
@@ -84,18 +83,18 @@ def _controller() -> Any:
 
 @functools.cache
 def _pool(process_id: int) -> ThreadPoolExecutor:
-    """One pool per process: threads do not survive a fork."""
-    return ThreadPoolExecutor(n_threads(), thread_name_prefix="bitfold")
+    """Return the pool of a process: threads do not survive a fork."""
+    return ThreadPoolExecutor(count_threads(), thread_name_prefix="bitfold")
 
 
 def map_blocks(work: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
-    """Apply ``work`` to blocks on all cores; results in order, few blocks in flight.
+    """Apply ``work`` to blocks on all cores; yield the results in order.
 
-    Only as many blocks as there are threads, and one more, are taken from the iterable at a
-    time: memory stays bounded however many there are.
+    At most one block more than there are threads is taken from the iterable ahead of the results,
+    so that memory stays bounded.
     """
-    if n_threads() == 1:
-        # BLAS may have more all the same, and would sum in another order.
+    if count_threads() == 1:
+        # BLAS may still have more threads, and would then sum in another order.
         with serial_blas():
             yield from map(work, blocks)
         return
@@ -103,7 +102,7 @@ def map_blocks(work: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
     source = iter(blocks)
     with serial_blas():
         pending: list[Future[R]] = [
-            pool.submit(work, block) for block in islice(source, n_threads() + 1)
+            pool.submit(work, block) for block in islice(source, count_threads() + 1)
         ]
         try:
             while pending:

@@ -16,7 +16,7 @@ from bitfold._kernels import nearest as _nearest
 from bitfold._kernels import products
 from bitfold._kernels import shortlist as _shortlist
 from bitfold._linalg.inverted_lists import MAX_LISTS, InvertedLists, build_lists, midpoints
-from bitfold._threads import scratch
+from bitfold._threads import borrow_buffer
 from bitfold._types import Float32Array, Float64Array, Int32Array, Int64Array
 from bitfold.io.rows import Rows, block_length
 
@@ -125,16 +125,16 @@ class NearestBasePoints:
     def _measure_all(self, rows: Float32Array, found: Neighbors) -> None:
         # A row too far for float32 overflows here; the kernel measures it in float64 instead.
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = scratch("products", (len(rows), len(self.points)))
+            scores = borrow_buffer("products", (len(rows), len(self.points)))
             np.matmul(rows, self._transposed, out=scores)
         _nearest.nearest(rows, scores, self.points, self._sq_norms, *found)
 
     def _measure_candidates(
         self, rows: Float32Array, found: Neighbors, lists: InvertedLists
     ) -> None:
-        projected = scratch("seen", (len(rows), len(lists.directions)))
+        projected = borrow_buffer("seen", (len(rows), len(lists.directions)))
         products.dots(rows, lists.directions, projected)
-        scores = scratch("scores", (len(rows), len(lists.centers)))
+        scores = borrow_buffer("scores", (len(rows), len(lists.centers)))
         products.dots(projected, lists.centers, scores)
         _shortlist.nearest_of_some(
             rows, projected, scores, *lists[2:], N_CANDIDATES, self.points, *found

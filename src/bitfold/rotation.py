@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bitfold._threads import map_blocks, scratch, serial_blas
+from bitfold._threads import borrow_buffer, map_blocks, serial_blas
 from bitfold._types import Float32Array, Float64Array, StepCallback
 from bitfold.io.rows import block_length
 
@@ -106,7 +106,7 @@ def _multiply_by_signs(V: Float32Array, R: Float32Array) -> Float64Array:
 
     def multiply(start: int) -> Float32Array:
         part = V[start : start + step]
-        B = scratch("products", part.shape)
+        B = borrow_buffer("products", part.shape)
         np.matmul(part, R, out=B)
         B[...] = B > 0
         B *= 2

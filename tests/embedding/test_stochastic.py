@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bitfold.embedding.affinity import _match_perplexity, perplexity_affinities
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist, squareform
@@ -19,7 +20,6 @@ from sklearn.manifold._t_sne import _joint_probabilities
 
 from bitfold import _threads
 from bitfold.embedding import descent
-from bitfold.embedding.affinity import _match_perplexity, perplexity_affinities
 from bitfold.embedding.elastic import ElasticEmbedding, elastic_embedding, elastic_repulsion
 from bitfold.embedding.sne import SNE, gaussian_repulsion, sne
 from bitfold.embedding.stochastic import Stochastic
@@ -127,7 +127,7 @@ def naive_push(Y: RealArray, weights: RealArray) -> RealArray:
 @pytest.mark.parametrize("m", [1024, 1300])
 def test_blocks_on_threads_push_as_one(m: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (descent, _threads):
-        monkeypatch.setattr(module, "n_threads", lambda: 2)
+        monkeypatch.setattr(module, "count_threads", lambda: 2)
     Y = 2 * cloud(m, 5)
     exact = Y.astype(np.float64)
     D = cdist(exact, exact, "sqeuclidean")
@@ -156,7 +156,7 @@ def test_one_thread_and_two_agree_bit_for_bit(monkeypatch: pytest.MonkeyPatch) -
     got = []
     for n in (1, 2):
         for module in (descent, _threads):
-            monkeypatch.setattr(module, "n_threads", lambda n=n: n)
+            monkeypatch.setattr(module, "count_threads", lambda n=n: n)
         with _threads.serial_blas():
             got.append([push(Y) for push in (cauchy_repulsion, gaussian_repulsion)])
     for one, two in zip(*got, strict=True):
@@ -286,7 +286,7 @@ def test_not_even_an_absurd_one_overflows(minimize: Minimize, cost: Cost) -> Non
 
 def test_overflow_on_threads_is_as_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (descent, _threads):
-        monkeypatch.setattr(module, "n_threads", lambda: 2)
+        monkeypatch.setattr(module, "count_threads", lambda: 2)
     P = perplexity_affinities(cloud(1100), 5.0)
     found = tsne(P, 4, np.random.default_rng(0), descent.Schedule(6, 1e30))
     assert np.isfinite(found.Y).all()

@@ -36,7 +36,7 @@ class CountedBlocks:
 def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep 64 rows per thread, so that a few hundred rows do not all stay in memory."""
     monkeypatch.setattr(stream, "_MAX_BLOCK_BYTES", 1)
-    monkeypatch.setattr(stream, "n_threads", lambda: 1)
+    monkeypatch.setattr(stream, "count_threads", lambda: 1)
 
 
 @given(st.lists(st.integers(0, 500), max_size=6), st.data())

@@ -18,7 +18,7 @@ from dask.delayed import Delayed
 from numpy.typing import NDArray
 
 from bitfold import _validation
-from bitfold._threads import scratch, serial_blas
+from bitfold._threads import borrow_buffer, serial_blas
 from bitfold._types import AnyArray, Float32Array, Float64Array, StepCallback
 from bitfold.distributed._graph import call, in_order, sent
 from bitfold.distributed._vectors import blocks, starts
@@ -108,7 +108,9 @@ class Frame:
         for start in range(skip * step, len(matrix), step * stride):
             stop = min(start + step, len(matrix))
             with naming_rows(matrix, self.owner, first_row):
-                values = rows.block(start, stop, scratch("rows", (stop - start, rows.n_features)))
+                values = rows.block(
+                    start, stop, borrow_buffer("rows", (stop - start, rows.n_features))
+                )
             yield first_row + start, values
 
     def take(self, block: Any, rows: NDArray[np.integer[Any]]) -> Float32Array:

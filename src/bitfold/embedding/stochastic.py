@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from bitfold._kernels import forces
-from bitfold._threads import map_blocks, n_threads, serial_blas
+from bitfold._threads import count_threads, map_blocks, serial_blas
 from bitfold._types import Float32Array, Int32Array, StepCallback
 from bitfold.neighbors import Neighbors, count_cooccurrences
 
@@ -253,7 +253,7 @@ def sum_over_row_blocks(work: Callable[[slice], float], m: int) -> float:
         with _ignore_overflow():
             return work(rows)
 
-    if m < _MIN_PARALLEL_POINTS or n_threads() == 1:
+    if m < _MIN_PARALLEL_POINTS or count_threads() == 1:
         return sum(map(work_quietly, blocks))
     return sum(map_blocks(work_quietly, blocks))
 

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from bitfold._threads import n_threads
+from bitfold._threads import count_threads
 from bitfold._version import __version__
 from bitfold.codes import Codes
 from bitfold.errors import DataError, ParameterError
@@ -256,7 +256,7 @@ def create_app(workspace: Workspace, rules: AccessRules) -> ASGIApp:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     # Few threads, because each allocates a block of vectors; further requests wait.
-    anyio.to_thread.current_default_thread_limiter().total_tokens = 2 + n_threads()
+    anyio.to_thread.current_default_thread_limiter().total_tokens = 2 + count_threads()
     app.state.scans = anyio.CapacityLimiter(1)
     app.state.uploads = anyio.CapacityLimiter(_MAX_PARALLEL_UPLOADS)
     yield

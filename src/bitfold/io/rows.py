@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bitfold import _validation
 from bitfold._kernels import centering
-from bitfold._threads import map_blocks, scratch
+from bitfold._threads import borrow_buffer, map_blocks
 from bitfold._types import AnyArray, Float32Array
 from bitfold.io.memory_map import release_pages
 from bitfold.io.sources import Block, count_features, count_rows, iter_blocks
@@ -195,7 +195,7 @@ class Rows:
         """
 
         def apply(block: Block) -> tuple[int, R]:
-            out = scratch("rows", (len(block.values), self.n_features))
+            out = borrow_buffer("rows", (len(block.values), self.n_features))
             return block.start, work(self._convert(block, out), block.start)
 
         blocks = iter_blocks(self.matrix, step, stride=stride, first=first)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bitfold import _validation
-from bitfold._threads import n_threads
+from bitfold._threads import count_threads
 from bitfold._types import AnyArray
 from bitfold.errors import DataError, ParameterTypeError
 
@@ -246,7 +246,7 @@ class Stream:
     def _n_kept_rows(self) -> int:
         """Rows to keep in the window: those that any thread may still request."""
         width = max(1, self._peek_unlocked().shape[1])
-        return (n_threads() + 2) * int(np.clip(_MAX_BLOCK_BYTES // (4 * width), 64, 4096))
+        return (count_threads() + 2) * int(np.clip(_MAX_BLOCK_BYTES // (4 * width), 64, 4096))
 
     def _check_rereadable(self, purpose: str) -> None:
         if self.single_pass:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bitfold._kernels import ranking
-from bitfold._threads import map_blocks, n_threads
+from bitfold._threads import count_threads, map_blocks
 from bitfold._types import Int32Array, Int64Array, Words
 from bitfold.search.contract import Hits
 from bitfold.search.merge import sort_rows
@@ -29,7 +29,7 @@ class _NearestItems(NamedTuple):
 
 def rank_segment(segment: Segment, queries: Words, k: int) -> Hits:
     """Return the k nearest live items of each query; k is at most their number."""
-    few_queries = len(queries) < 2 * n_threads()
+    few_queries = len(queries) < 2 * count_threads()
     if few_queries and k <= _MAX_K_BY_INSERTION and segment.words.size >= _MIN_WORDS_FOR_THREADS:
         found = _split_codes(segment, queries, k)
     else:
@@ -51,7 +51,7 @@ def _split_queries(segment: Segment, queries: Words, k: int) -> _NearestItems:
             last = segment.n_distinct
             ranking.rank_by_insertion(queries[part], segment.words, 0, last, *postings, *out)
 
-    step = int(np.clip(len(queries) // (4 * n_threads()), 1, 64))
+    step = int(np.clip(len(queries) // (4 * count_threads()), 1, 64))
     parts = [slice(i, i + step) for i in range(0, len(queries), step)]
     n_words = segment.words.size * len(queries)
     for _ in map(rank, parts) if n_words < _MIN_WORDS_FOR_THREADS else map_blocks(rank, parts):
@@ -61,7 +61,7 @@ def _split_queries(segment: Segment, queries: Words, k: int) -> _NearestItems:
 
 def _split_codes(segment: Segment, queries: Words, k: int) -> _NearestItems:
     """Rank with the codes split over the threads, and merge."""
-    edges = np.linspace(0, segment.n_distinct, n_threads() + 1).astype(int)
+    edges = np.linspace(0, segment.n_distinct, count_threads() + 1).astype(int)
     shape = (len(queries), k)
     # A part with fewer than k items leaves the rest of its rows farther than any code.
     too_far = 64 * len(segment.words) + 1
@@ -82,7 +82,7 @@ def _split_codes(segment: Segment, queries: Words, k: int) -> _NearestItems:
         )
         return _NearestItems(items, distances)
 
-    items, distances = zip(*map_blocks(rank, range(n_threads())), strict=True)
+    items, distances = zip(*map_blocks(rank, range(count_threads())), strict=True)
     return _NearestItems(
         *sort_rows(np.concatenate(items, axis=1), np.concatenate(distances, axis=1), k)
     )

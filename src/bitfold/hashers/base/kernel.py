@@ -8,7 +8,7 @@ import numpy as np
 
 from bitfold import _validation
 from bitfold._kernels import products
-from bitfold._threads import scratch
+from bitfold._threads import borrow_buffer
 from bitfold._types import AnyArray, Float32Array, Float64Array
 from bitfold.hashers.base.hasher import Hasher
 
@@ -69,7 +69,7 @@ class KernelHasher(Hasher):
         }
 
     def _embed_block(self, values: Float32Array) -> Float32Array:
-        room = scratch("products", (len(values), len(self.anchors_)))
+        room = borrow_buffer("products", (len(values), len(self.anchors_)))
         K = kernel(values, self.anchors_, self.bandwidth_, room)
         out = np.empty((len(values), self.n_bits_), np.float32)
         products.dots(K, self.coefficients_, out)

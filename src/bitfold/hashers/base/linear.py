@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from bitfold._kernels import products
-from bitfold._threads import scratch
+from bitfold._threads import borrow_buffer
 from bitfold._types import AnyArray, Float32Array, Float64Array, UInt8Array
 from bitfold.codes import count_bytes
 from bitfold.hashers.base.hasher import Hasher
@@ -75,7 +75,7 @@ class LinearHasher(Hasher):
     def _encode_block(self, values: Float32Array) -> UInt8Array:
         """Signs of ``_embed_block``, from a matrix product wherever its rounding cannot matter."""
         transposed, lengths = self._derive("transposed", lambda: _transpose(self.directions_))
-        by_blas = scratch("products", (len(values), self.n_bits_))
+        by_blas = borrow_buffer("products", (len(values), self.n_bits_))
         # A row too far for float32 overflows here and is summed in float64 instead.
         with np.errstate(over="ignore", invalid="ignore"):
             np.matmul(values, transposed, out=by_blas)
