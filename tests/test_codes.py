@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import pickle
 from collections.abc import Callable
 from typing import Any
 
+import hypothesis.strategies as st
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis.extra import numpy as hnp
 
-from bitfold._types import AnyArray
+from bitfold._types import AnyArray, BoolArray
 from bitfold.codes import Codes, count_bytes
 from bitfold.errors import ModelMismatchError, ParameterError
 
@@ -245,3 +249,30 @@ def test_digest_is_copied_and_pickled() -> None:
     codes = with_digest("3f2a")
     assert copy.deepcopy(codes).model_digest == "3f2a"
     assert pickle.loads(pickle.dumps(codes)).model_digest == "3f2a"
+
+
+@st.composite
+def bit_matrices(draw: st.DrawFn) -> BoolArray:
+    return draw(hnp.arrays(bool, (draw(st.integers(0, 20)), draw(st.integers(1, 200)))))
+
+
+@given(bit_matrices())
+def test_unpacking_restores_the_bits(bits: BoolArray) -> None:
+    codes = Codes.from_bits(bits)
+    np.testing.assert_array_equal(codes.unpack(), bits)
+    assert Codes(codes.packed, codes.n_bits) == codes
+    assert Codes.from_bits(codes.unpack()) == codes
+
+
+@given(bit_matrices())
+def test_words_have_the_same_ones(bits: BoolArray) -> None:
+    ones = np.unpackbits(Codes.from_bits(bits).words().view(np.uint8), axis=1)
+    np.testing.assert_array_equal(ones.sum(axis=1), bits.sum(axis=1))
+
+
+@given(bit_matrices(), st.data())
+def test_concatenated_parts_are_the_whole(bits: BoolArray, data: st.DataObject) -> None:
+    codes = Codes.from_bits(bits)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(bits)), max_size=3)))
+    parts = [codes[a:b] for a, b in itertools.pairwise([0, *cuts, len(bits)])]
+    assert Codes.concatenate(parts) == codes
