@@ -135,7 +135,7 @@ class Codes:
     @property
     def n_bytes(self) -> int:
         """Number of bytes per code."""
-        return self.packed.shape[1]
+        return count_bytes(self.n_bits)
 
     def prefix(self, n: int) -> Codes:
         """Return the first bits of each code.

@@ -31,7 +31,7 @@ from bitfold.io.atomic import replace_atomically
 
 FORMAT_VERSION = 1
 
-_DTYPES = {
+_DTYPES: dict[str, np.dtype[Any]] = {
     "U64": np.dtype("<u8"),
     "I64": np.dtype("<i8"),
     "U32": np.dtype("<u4"),

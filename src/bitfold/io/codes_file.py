@@ -229,7 +229,8 @@ def _has_npy_magic(path: Path) -> bool:
 
 def _open_array_file(path: Path, n_bits: int | None) -> Codes:
     file = ArrayFile(path, _KIND)
-    stored, digest = file.meta.get("n_bits"), file.meta.get("model_digest")
+    stored: Any = file.meta.get("n_bits")
+    digest = file.meta.get("model_digest")
     shape = file.layout["packed"].shape if "packed" in file.layout else ()
     is_valid = type(stored) is int and stored > 0 and isinstance(digest, str | None)
     if not is_valid or file.layout != _layout(shape[0] if shape else 0, stored):

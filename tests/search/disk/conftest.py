@@ -22,29 +22,22 @@ from bitfold.search.segment import Segment
 
 FSYNC = os.fsync
 BEFORE_CHECKSUM = '{"__metadata__":{"crc32":"'
-
-
 ARRAYS = ("words", "ids", "starts", "members", "deleted")
-
-
 NO_POSITIONS = np.empty(0, np.uint32)
-
-
 NO_FLAGS = np.empty(0, bool)
-
 
 Content = dict[int, tuple[int, ...]]
 
 
 @pytest.fixture(autouse=True, scope="module")
-def without_waiting_for_the_disk() -> Iterator[None]:
+def without_syncs() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda descriptor: None)
         yield
 
 
 def make_words(n: int, n_bits: int, seed: int = 0, n_values: int = 1 << 30) -> Words:
-    """Return n codes, one a row, of at most ``n_values`` different ones."""
+    """Return n codes, one per row, of which at most ``n_values`` are distinct."""
     rng = np.random.default_rng(seed)
     values = rng.integers(0, 2, (min(n_values, n), n_bits), dtype=np.uint8)
     bits = values[rng.integers(0, len(values), n)] if n_values < n else values
@@ -65,7 +58,7 @@ def make_sparse_segment(n: int = 100, n_bits: int = 96, n_values: int = 20) -> S
 
 
 def read_content(segments: list[Segment]) -> Content:
-    """Return what is in an index, read in full: the code of each live id."""
+    """Return the code of each live id."""
     found: Content = {}
     for segment in segments:
         rows = segment.item_words()[segment.live].tolist()
@@ -97,7 +90,7 @@ def same_arrays(a: Segment, b: Segment) -> bool:
 
 @pytest.fixture
 def index(tmp_path: Path) -> Path:
-    """A small index that has everything: duplicates, gaps in the ids, removals."""
+    """A small index with duplicate codes, gaps in the ids and deleted items."""
     path = write_index(tmp_path / "index", make_segment(60, first=10_000), make_sparse_segment())
     with IndexFolder.open(path, "a") as folder:
         first, second = folder.segments
@@ -112,7 +105,7 @@ def flip_bits(file: Path, place: int, mask: int = 1) -> None:
 
 
 def overwrite(file: Path, data: bytes | bytearray) -> None:
-    # Some file systems make one wait when a file is overwritten, not when it is new.
+    # Overwriting is slow on some file systems.
     file.unlink()
     file.write_bytes(data)
 
@@ -125,7 +118,7 @@ def assert_format_error(path: Path, damaged: Path, reason: str) -> None:
 
 
 def fork(work: Callable[[], None]) -> int:
-    """Start a process that does some work and never comes back; return its number."""
+    """Run a function in a child process; return the id of the process."""
     child = os.fork()
     if child == 0:
         status = 1

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,8 +15,6 @@ from tests.search.disk.conftest import (
 
 from bitfold.errors import FormatError
 from bitfold.search.disk.index_folder import IndexFolder
-
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="an index is written on POSIX")
 
 
 def test_leftovers_are_removed_by_the_next_writer(index: Path) -> None:

@@ -8,7 +8,6 @@ import re
 import resource
 import signal
 import struct
-import sys
 import tempfile
 import threading
 import time
@@ -18,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import safetensors.numpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.search.disk.conftest import (
@@ -49,10 +49,7 @@ from bitfold.search.disk.index_folder import IndexFolder, verify
 from bitfold.search.disk.manifest import Manifest
 from bitfold.search.segment import Segment
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="an index is written on POSIX")
-
-
-linux_only = pytest.mark.skipif(not Path("/proc/self").exists(), reason="reads Linux's figures")
+linux_only = pytest.mark.skipif(not Path("/proc/self").exists(), reason="reads /proc")
 
 
 def test_only_new_parts_are_written(tmp_path: Path) -> None:
@@ -178,14 +175,14 @@ def words_of(ids: Ids) -> Words:
 
 
 def expected_content(number: int) -> Content:
-    """Return the content after so many calls of :func:`advance`."""
+    """Return the content after a number of calls of :func:`advance`."""
     ids = np.arange(3 * number)
     ids = ids[(ids % 5 != 0) | (ids >= 3 * (number - 1))]
     return {i: (code,) for i, code in zip(ids.tolist(), words_of(ids).tolist(), strict=True)}
 
 
 def advance(folder: IndexFolder) -> int:
-    """Commit once more: an append, a removal, and now and then everything merged into one."""
+    """Commit an addition, a removal and, from time to time, a merge of all segments."""
     number, segments = folder.next_id + 1, folder.segments
     if segments:
         last = segments.pop()
@@ -225,7 +222,7 @@ def test_200_kills_lose_no_commit(tmp_path: Path) -> None:
     path, rng = tmp_path / "index", random.Random(0)
     with IndexFolder.create(path, 64) as folder:
         folder.commit([], 0)
-        # Compiled here, not in every child.
+        # Compile here instead of in every child.
         for _ in range(6):
             advance(folder)
     unfinished = 0
@@ -244,7 +241,7 @@ def test_200_kills_lose_no_commit(tmp_path: Path) -> None:
 
 
 def reopen(path: Path) -> bool:
-    """Open and close; return whether that warned of an unfinished append."""
+    """Open and close; return whether that warned about an unfinished commit."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         IndexFolder.open(path, "a").close()
@@ -294,7 +291,7 @@ def make_failing_sync(call: int, problem: BaseException) -> Callable[[int], None
     return sync
 
 
-# New segment and removals: file and directory each; then the manifest; then its directory.
+# Syncs: file and directory of the new segment, of the deleted items, and of the manifest.
 @pytest.mark.parametrize("call", range(1, 7))
 @pytest.mark.parametrize("problem", [OSError(errno.ENOSPC, "No space left"), KeyboardInterrupt()])
 def test_failed_commit_changes_nothing(
@@ -311,7 +308,7 @@ def test_failed_commit_changes_nothing(
             assert str(caught.value).startswith(f"{index} could not be saved: No space left.")
             assert caught.value.errno == errno.ENOSPC
         assert read_content(folder.segments) == old
-        # After the last call the new manifest has its name, if perhaps not after a power cut.
+        # At the last sync the new manifest is in place, but a power failure could undo that.
         new = read_content([folder.segments[1], fresh])
         assert read_index(index) == (new if call == 6 else old)
         assert set(before) <= set(list_files(index))
@@ -499,7 +496,7 @@ def read_everything(path: Path) -> tuple[int, int, Content]:
 
 
 def damage(data: bytes, rng: random.Random) -> bytes:
-    """Flip bits of a byte, or cut the end off, or add to it."""
+    """Flip bits of a byte, truncate the data or append to it."""
     kind, place = rng.random(), rng.randrange(len(data))
     if kind < 0.7:
         return data[:place] + bytes([data[place] ^ rng.randrange(1, 256)]) + data[place + 1 :]
@@ -515,13 +512,13 @@ def test_random_damage_is_detected(index: Path) -> None:
         file, data = rng.choice(list(originals.items()))
         overwrite(file, damage(data, rng))
         try:
-            # Whatever it says, the content is right.
+            # If there is no error, the content must be right.
             assert read_everything(index) == truth
             harmless.append(file.name)
         except FormatError as error:
             assert str(error).startswith(str(index))
         overwrite(file, data)
-    # White space of the manifest apart, every byte counts.
+    # Every byte matters, except white space in the manifest.
     assert set(harmless) <= {"manifest.json"}
     assert len(harmless) < 100
 
@@ -585,3 +582,22 @@ def test_newer_format_versions(index: Path) -> None:
     manifest_file.write_text(text)
     with pytest.raises(NewerFormatError, match=r"manifest\.json has format version 12; .* Upgrade"):
         read_index(index)
+
+
+def test_model_digest_is_stored(tmp_path: Path) -> None:
+    path = tmp_path / "index"
+    with IndexFolder.create(path, 96) as folder:
+        folder.commit([make_segment()], 100)
+        assert (folder.model_digest, IndexFolder.open(path).model_digest) == (None, None)
+        folder.commit(folder.segments, 100, "3f2a")
+        assert (folder.model_digest, IndexFolder.open(path).model_digest) == ("3f2a", "3f2a")
+
+
+def test_safetensors_reads_segment_files(index: Path) -> None:
+    first, second = IndexFolder.open(index).segments
+    for name, segment in (("segment-1-0.bin", first), ("segment-1-1.bin", second)):
+        arrays = safetensors.numpy.load_file(index / name)
+        np.testing.assert_array_equal(arrays["words"], segment.words)
+        np.testing.assert_array_equal(arrays["members"], segment.members)
+    packed = safetensors.numpy.load_file(index / "deleted-2-1.bin")["deleted"]
+    np.testing.assert_array_equal(np.unpackbits(packed, count=100), second.deleted)

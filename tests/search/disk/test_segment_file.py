@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import copy
 import struct
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -31,9 +30,6 @@ from bitfold.errors import FormatError
 from bitfold.io.array_file import write_arrays
 from bitfold.search.disk.index_folder import IndexFolder, verify
 from bitfold.search.segment import Segment
-
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="an index is written on POSIX")
-
 
 SHAPES: dict[str, Callable[[], Segment]] = {
     "all distinct": lambda: make_segment(100),
@@ -240,7 +236,7 @@ def invalid_arrays() -> Iterator[tuple[str, dict[str, Any], int]]:
     yield but("members", 7, right["members"][8])
     yield but("members", slice(0, 2), right["members"][[1, 0]])
     yield but("members", slice(1, 3), right["members"][[2, 1]])
-    # The last item of the first code, replaced by the next: all is in order, but one is missing.
+    # The last item of the first code becomes the next item: still in order, but one is missing.
     yield but("members", right["starts"][1] - 1, right["members"][right["starts"][1] - 1] + 1)
     yield but("members", slice(None), right["members"][::-1])
     yield but("ids", 50, right["ids"][49])

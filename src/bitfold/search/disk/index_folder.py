@@ -165,7 +165,7 @@ class IndexFolder:
         Raises
         ------
         OSError
-            The files cannot be written. The index is unchanged.
+            The files cannot be written. Nothing that was saved earlier is lost.
         """
         self._check_writer()
         # Not reused even if this fails: a manifest with this number may be on the disk.
@@ -308,9 +308,9 @@ def _names_of(stored: list[StoredSegment]) -> set[str]:
 
 
 def _explain(path: Path, error: OSError) -> OSError:
-    """Return an error of the same class that names the index and says that it is unchanged."""
+    """Return an error of the same class that names the index."""
     reason = error.strerror or str(error).rstrip(".")
-    explained = type(error)(f"{path} could not be saved: {reason}. The index is unchanged.")
+    explained = type(error)(f"{path} could not be saved: {reason}. Nothing saved earlier is lost.")
     explained.errno = error.errno
     return explained
 
