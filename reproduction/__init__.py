@@ -1,5 +1,18 @@
-"""Experiments as data: a case says what to run, a record what came out, tables read records."""
+"""The reproduction of *Hashing on Nonlinear Manifolds* (Shen et al., IEEE TIP 2015).
 
-from reproduction.records import Case, Records
+It is not installed and uses only public names of bitfold. ``python -m reproduction --help`` lists
+the commands.
 
-__all__ = ["Case", "Records"]
+==================  ============================================================================
+``artifacts.py``    every table and figure of the paper: the cases it needs, how it is presented
+``paper/``          what the paper reports and claims, and why results may differ
+``data/``           the data sets, and the stand-ins for those that cannot be downloaded
+``experiments/``    the methods, and what is measured in one case
+``records.py``      cases, and the records of finished runs
+``report/``         tables, figures and the HTML page, from records alone
+``pages/``          generated pages of the documentation: gallery, comparison, published results
+``theory/``         figures of the theory pages
+``demo/``           the demo: a table in the terminal and an HTML page
+``prototype.py``    the prototype algorithm of Sec. 3.2, with its error bounds
+==================  ============================================================================
+"""

@@ -1,1 +1,1 @@
-"""The demo: the methods on handwritten digits, as a table and a page of pictures."""
+"""The demo: methods on handwritten digits, as a table in the terminal and an HTML page."""

@@ -1,89 +1,99 @@
-"""``bitfold demo``: the methods on handwritten digits, as a table and a page of pictures."""
+"""``python -m reproduction demo``."""
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
+from rich.table import Table
+from threadpoolctl import threadpool_limits
 
+from bitfold.datasets import Dataset
 from bitfold.io.atomic import replace_atomically
-
-if TYPE_CHECKING:
-    from reproduction.demo.comparison import Comparison
+from reproduction.demo.comparison import (
+    COLUMNS,
+    MethodResult,
+    format_row,
+    load_digits,
+    make_methods,
+    run_method,
+    scan_pixels,
+    warm_up_methods,
+)
+from reproduction.demo.page import render_page
+from reproduction.terminal import open_console, show_progress
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("demo.html"),
+    out: Annotated[Path, typer.Option(help="HTML page to write.")] = Path("demo.html"),
     bits: Annotated[int, typer.Option(min=1, max=256, help="Length of the codes.")] = 64,
-    seed: Annotated[int, typer.Option(min=0, help="Draws the queries, seeds the methods.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not a table.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the queries and the methods.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Compare the methods on the digits of scikit-learn, and write a page of pictures.
+    """Compare methods on the digits of scikit-learn, and write a page with images.
 
     Learns codes of 1,497 digits in seconds and searches them with 300 others.
 
-    Example: bitfold demo --bits 32 --out demo.html
+    Example: python -m reproduction demo --bits 32 --out demo.html
     """
-    done = _compare(bits, seed)
+    _check_writable(out)
+    data = load_digits(seed)
+    results = compare_methods(data, bits, seed)
+    command = f"python -m reproduction demo --bits {bits} --seed {seed}"
     with replace_atomically(out) as file:
-        file.write(_page(done, f"bitfold demo --bits {bits} --seed {seed}").encode())
+        file.write(render_page(data, results, command).encode())
     if as_json:
-        typer.echo(_as_json(done, seed, out))
+        typer.echo(_format_json(data, results, seed, out))
     else:
-        _print_table(done)
+        _print_table(results)
         typer.echo(f"Page written to {out}")
 
 
-def _compare(n_bits: int, seed: int) -> Comparison:
-    """Run every method, with a bar each, and the exact scan."""
-    from bitfold.cli.terminal import show_progress
-
-    with show_progress() as shown:
-        with shown.spinner("warming up (the first time, kernels are compiled)"):
-            # Under the spinner, because this import takes a second or two.
-            from reproduction.demo import comparison as _comparison
-
-            digits, methods = _comparison.load(seed), _comparison.methods(n_bits, seed)
-            with _comparison.one_thread():
-                _comparison.warm_up(methods, digits)
-        runs = []
+def compare_methods(data: Dataset, n_bits: int, seed: int) -> list[MethodResult]:
+    """Return the results of every method and, last, of the exact scan."""
+    methods = make_methods(n_bits, seed)
+    # More threads do not help on data this small; on a busy machine waiting for each other costs
+    # many times the work.
+    with threadpool_limits(1), show_progress() as bars:
+        with bars.show_task("warming up (kernels are compiled the first time)"):
+            warm_up_methods(methods, data)
+        results = []
         for method in methods:
-            with shown.bar(method.name) as report, _comparison.one_thread():
-                runs.append(_comparison.run(method, digits, report))
-    return _comparison.Comparison(digits, [*runs, _comparison.scan(digits)])
+            with bars.show_task(method.name, keep=True) as report:
+                results.append(run_method(method, data, report))
+        return [*results, scan_pixels(data)]
 
 
-def _page(done: Comparison, command: str) -> str:
-    from reproduction.demo.page import render
-
-    return render(done.digits, done.runs, command)
+class _NotWritten(Exception):
+    """Leaves a file as it was."""
 
 
-def _print_table(done: Comparison) -> None:
-    from rich.table import Table
+def _check_writable(path: Path) -> None:
+    """Raise before the work if the page cannot be written."""
+    with suppress(_NotWritten), replace_atomically(path):
+        raise _NotWritten
 
-    from bitfold.cli.terminal import make_console
-    from reproduction.demo.comparison import COLUMNS, cells
 
+def _print_table(results: list[MethodResult]) -> None:
     table = Table()
     table.add_column(COLUMNS[0], no_wrap=True)
     for column in COLUMNS[1:]:
         table.add_column(column, justify="right")
-    for run in done.runs:
-        table.add_row(*cells(run.score))
-    make_console().print(table)
+    for result in results:
+        table.add_row(*format_row(result.score))
+    open_console().print(table)
 
 
-def _as_json(done: Comparison, seed: int, page: Path) -> str:
-    import json
-
-    about: dict[str, Any] = {
+def _format_json(data: Dataset, results: list[MethodResult], seed: int, page: Path) -> str:
+    content = {
         "data": "digits",
-        "database": len(done.digits.database),
-        "queries": len(done.digits.queries),
+        "n_database": len(data.database),
+        "n_queries": len(data.queries),
         "seed": seed,
         "page": str(page),
-        "results": [run.score._asdict() for run in done.runs],
+        "results": [result.score._asdict() for result in results],
     }
-    return json.dumps(about, indent=2)
+    return json.dumps(content, indent=2)

@@ -1,60 +1,26 @@
-"""The demo's comparison: handwritten digits, found by codes and by an exact scan."""
+"""The demo's comparison: digits retrieved by codes and by an exact scan of their pixels."""
 
 from __future__ import annotations
 
-import time
-from contextlib import AbstractContextManager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
-from sklearn.datasets import load_digits
-from threadpoolctl import threadpool_limits
 
-from bitfold import metrics
-from bitfold._types import AnyArray, Int64Array, ProgressCallback, UInt8Array
+from bitfold import datasets, metrics
 from bitfold.base_set import KMeansBase
 from bitfold.codes import Codes
+from bitfold.datasets import Dataset
+from bitfold.evaluation import fit_and_encode, measure_codes, warm_up
 from bitfold.hashers import IMH, SupervisedIMH
+from reproduction.shared_types import AnyArray, Int64Array, ProgressCallback
 
 N_QUERIES = 300
 N_CLASSES = 10
 RADIUS = 2
-DEFAULT = "IMH-tSNE + ITQ"
+DEFAULT_METHOD = "IMH-tSNE + ITQ"
 """The method that ``IMH()`` is."""
-
-
-class Digits(NamedTuple):
-    """The 8×8 digits of scikit-learn, split: queries, and the database that is learned from."""
-
-    queries: UInt8Array
-    query_labels: Int64Array
-    database: UInt8Array
-    labels: Int64Array
-
-
-class Method(NamedTuple):
-    """A hasher, its name and what is particular about it."""
-
-    name: str
-    about: str
-    hasher: IMH | SupervisedIMH
-
-
-class Score(NamedTuple):
-    """One line of the table; what an exact scan has not is None."""
-
-    method: str
-    about: str
-    bits: int | None
-    map: float
-    precision: float | None
-    recall: float | None
-    seconds: float | None
-    bytes_per_item: int
-    base_points: int | None
-
 
 COLUMNS = (
     "method",
@@ -65,144 +31,150 @@ COLUMNS = (
     "seconds to train",
     "bytes per item",
 )
-"""Heads of the table, on the terminal and on the page."""
+"""Columns of the table in the terminal and on the page."""
 
 
-class Run(NamedTuple):
-    """How a method did: its score, the database ranked for the queries shown, its codes."""
+class Method(NamedTuple):
+    """A hasher, its name and what is special about it."""
+
+    name: str
+    description: str
+    hasher: IMH | SupervisedIMH
+
+
+class Score(NamedTuple):
+    """One row of the table; None if it does not apply to an exact scan."""
+
+    method: str
+    description: str
+    n_bits: int | None
+    map: float
+    precision: float | None
+    recall: float | None
+    fit_seconds: float | None
+    bytes_per_item: int
+    n_base_points: int | None
+
+
+class MethodResult(NamedTuple):
+    """The score of a method, its rankings for the queries that are shown, and the codes.
+
+    ``codes`` are those of the queries and of the database.
+    """
 
     score: Score
-    ranked: Int64Array
+    rankings: Int64Array
     codes: tuple[Codes, Codes] | None
 
 
-class Comparison(NamedTuple):
-    """All that the demo shows: the data, the methods' runs and, last, the exact scan's."""
+def load_digits(seed: int) -> Dataset:
+    """Return the 8 × 8 digits of scikit-learn; ``seed`` draws the queries."""
+    data = datasets.digits(N_QUERIES, seed)
+    # Pixels are whole numbers from 0 to 16, so that an exact scan needs one byte per pixel.
+    return Dataset(
+        data.database.astype(np.uint8),
+        data.queries.astype(np.uint8),
+        data.labels,
+        data.query_labels,
+        "digits",
+    )
 
-    digits: Digits
-    runs: list[Run]
 
-
-def cells(score: Score) -> list[str]:
-    """Write one line of the table."""
-    percent = [_number(100 * x if x is not None else None) for x in score[3:6]]
+def make_methods(n_bits: int, seed: int) -> list[Method]:
+    """Return the methods, with default settings except as named."""
     return [
-        score.method,
-        _number(score.bits, 0),
-        *percent,
-        _number(score.seconds, 2),
-        _number(score.bytes_per_item, 0),
+        Method("IMH-tSNE", "signs only", IMH(n_bits, rotation=None, random_state=seed)),
+        Method(DEFAULT_METHOD, "rotated before the signs", IMH(n_bits, random_state=seed)),
+        Method(
+            "IMH-LE",
+            "Laplacian eigenmaps, rotated",
+            IMH(n_bits, embedding="le", random_state=seed),
+        ),
+        Method(
+            "Supervised IMH",
+            "learns from labels",
+            SupervisedIMH(min(n_bits, N_CLASSES - 1), random_state=seed),
+        ),
     ]
 
 
-def about(score: Score) -> str:
-    """Say what is particular about a method."""
-    if score.base_points is None:
-        return score.about
-    return f"{score.about}; {score.base_points:,} base points"
+def warm_up_methods(methods: list[Method], data: Dataset) -> None:
+    """Run every step once on a few rows, because the first use of a kernel compiles it."""
+    for method in methods:
+        warm_up(clone(method.hasher).set_params(base=KMeansBase(50)), data)
+    codes = Codes.from_bits(np.eye(8, dtype=np.uint8))
+    measure_codes(codes, codes, metrics.Relevance.labels(range(8), range(8)))
 
 
-def _number(value: float | None, digits: int = 1) -> str:
-    return "\N{EN DASH}" if value is None else f"{value:.{digits}f}"
-
-
-def load(seed: int) -> Digits:
-    """Draw the queries by ``seed``; all other digits are the database."""
-    X, y = load_digits(return_X_y=True)
-    # Pixels are whole numbers from 0 to 16: a byte each is what an exact scan needs.
-    X = X.astype(np.uint8)
-    order = np.random.default_rng(seed).permutation(len(X))
-    queries, database = order[:N_QUERIES], order[N_QUERIES:]
-    return Digits(X[queries], y[queries], X[database], y[database])
-
-
-def methods(n_bits: int, seed: int) -> list[Method]:
-    """List the hashers compared: the library's defaults, but for what the name says."""
-    short = min(n_bits, N_CLASSES - 1)
-    plain = IMH(n_bits, rotation=None, random_state=seed)
-    rotated = IMH(n_bits, random_state=seed)
-    laplacian = IMH(n_bits, embedding="le", random_state=seed)
-    supervised = SupervisedIMH(short, random_state=seed)
-    return [
-        Method("IMH-tSNE", "plain signs", plain),
-        Method(DEFAULT, "rotated before the signs", rotated),
-        Method("IMH-LE", "Laplacian eigenmaps, rotated", laplacian),
-        Method("Supervised IMH", "learns from labels", supervised),
-    ]
-
-
-def one_thread() -> AbstractContextManager[Any]:
-    """Hold BLAS and OpenMP to one thread: on data this small more gain nothing.
-
-    On a machine that is busy otherwise, their waiting for each other costs many times the work.
-    """
-    limits: AbstractContextManager[Any] = threadpool_limits(1)
-    return limits
-
-
-def warm_up(compared: list[Method], digits: Digits) -> None:
-    """Go through every step once on little data: the first use of a kernel compiles it."""
-    few = slice(0, 200)
-    for method in compared:
-        hasher = clone(method.hasher).set_params(n_bits=8, base=KMeansBase(50))
-        codes = hasher.fit(digits.database[few], digits.labels[few]).encode(digits.queries)
-    metrics.distance_histograms(codes, codes, digits.query_labels, digits.query_labels)
-
-
-def shown(digits: Digits) -> Int64Array:
-    """Choose the queries to show: the first that was drawn of each digit, in order."""
-    return np.unique(digits.query_labels, return_index=True)[1]
-
-
-def run(method: Method, digits: Digits, report: ProgressCallback) -> Run:
-    """Learn, encode and measure."""
-    start = time.perf_counter()
-    method.hasher.fit(digits.database, digits.labels, progress=report)
-    seconds = time.perf_counter() - start
-    database = method.hasher.encode(digits.database, progress=report)
-    queries = method.hasher.encode(digits.queries)
-    histograms = metrics.distance_histograms(queries, database, digits.query_labels, digits.labels)
-    found = metrics.lookup(histograms, RADIUS)
+def run_method(method: Method, data: Dataset, progress: ProgressCallback) -> MethodResult:
+    """Fit a method, encode the digits and measure the codes."""
+    encoded = fit_and_encode(method.hasher, data, progress=progress)
+    quality = measure_codes(encoded.queries, encoded.database, data.relevance, radius=RADIUS)
     score = Score(
         method=method.name,
-        about=method.about,
-        bits=database.n_bits,
-        map=float(metrics.average_precision(histograms).mean()),
-        precision=found.precision,
-        recall=found.recall,
-        seconds=seconds,
-        bytes_per_item=database.packed.shape[1],
-        base_points=len(method.hasher.base_set_),
+        description=method.description,
+        n_bits=encoded.database.n_bits,
+        map=quality.map,
+        precision=quality.precision,
+        recall=quality.recall,
+        fit_seconds=encoded.fit_seconds,
+        bytes_per_item=encoded.database.packed.shape[1],
+        n_base_points=len(method.hasher.base_set_),
     )
-    ranked = rank(hamming(queries[shown(digits)], database))
-    return Run(score, ranked, (queries, database))
+    shown = encoded.queries[choose_queries(data)]
+    rankings = rank_items(hamming_distances(shown, encoded.database))
+    return MethodResult(score, rankings, (encoded.queries, encoded.database))
 
 
-def scan(digits: Digits) -> Run:
-    """Rank by exact ℓ2 distance between pixels: what the codes are up against."""
-    distances = cdist(digits.queries, digits.database, "sqeuclidean")
-    relevant = digits.query_labels[:, None] == digits.labels
-    precision = metrics.average_precision(metrics.scan_histograms(distances, relevant))
+def scan_pixels(data: Dataset) -> MethodResult:
+    """Rank by exact ℓ2 distance between pixels, to compare the codes with."""
+    distances = cdist(data.queries, data.database, "sqeuclidean")
+    relevant = data.query_labels[:, None] == data.labels
+    precisions = metrics.average_precision(metrics.scan_histograms(distances, relevant))
     score = Score(
         method="exact \N{SCRIPT SMALL L}2 scan",
-        about="all 64 pixels, a byte each",
-        bits=None,
-        map=float(precision.mean()),
+        description="all 64 pixels, one byte each",
+        n_bits=None,
+        map=float(precisions.mean()),
         precision=None,
         recall=None,
-        seconds=None,
-        bytes_per_item=digits.database[0].nbytes,
-        base_points=None,
+        fit_seconds=None,
+        bytes_per_item=data.database[0].nbytes,
+        n_base_points=None,
     )
-    return Run(score, rank(distances[shown(digits)]), None)
+    return MethodResult(score, rank_items(distances[choose_queries(data)]), None)
 
 
-def hamming(queries: Codes, database: Codes) -> Int64Array:
-    """Hamming distances of all pairs, for the few queries that are shown."""
+def choose_queries(data: Dataset) -> Int64Array:
+    """Return the queries that are shown: the first of each digit, in order."""
+    return np.unique(data.query_labels, return_index=True)[1]
+
+
+def hamming_distances(queries: Codes, database: Codes) -> Int64Array:
+    """Return the Hamming distances of all pairs, one row per query."""
     differing = queries.packed[:, None] ^ database.packed
     return np.asarray(np.bitwise_count(differing).sum(axis=2, dtype=np.int64))
 
 
-def rank(distances: AnyArray) -> Int64Array:
-    """Rank each query's database, ties in database order."""
+def rank_items(distances: AnyArray) -> Int64Array:
+    """Return the items in ascending order of distance, ties in database order."""
     return np.argsort(distances, axis=1, kind="stable")
+
+
+def format_row(score: Score) -> list[str]:
+    """Return the cells of one row of the table."""
+    percent = [
+        _format_number(None if value is None else 100 * value)
+        for value in (score.map, score.precision, score.recall)
+    ]
+    return [
+        score.method,
+        _format_number(score.n_bits, 0),
+        *percent,
+        _format_number(score.fit_seconds, 2),
+        _format_number(score.bytes_per_item, 0),
+    ]
+
+
+def _format_number(value: float | None, n_digits: int = 1) -> str:
+    return "\N{EN DASH}" if value is None else f"{value:.{n_digits}f}"

@@ -1,7 +1,4 @@
-"""Pictures of the theory: one for each step of the path, drawn from what the library computes.
-
-``python -m reproduction.theory docs`` writes the pictures of the pages in ``docs/theory``.
-"""
+"""Figures of the theory pages: one per step of the method, drawn from results of bitfold."""
 
 from __future__ import annotations
 
@@ -13,36 +10,43 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from PIL import Image
 
-from reproduction.theory.digits import embeddings, measures, rotation, search, supervised
+from reproduction.theory.digits import (
+    draw_embeddings,
+    draw_metrics,
+    draw_rotation,
+    draw_search,
+    draw_supervised,
+)
 from reproduction.theory.panels import STYLE
-from reproduction.theory.plane import affinity_graph, base_set, induction, the_path
+from reproduction.theory.plane import draw_base_sets, draw_graphs, draw_induction, draw_path
 
-PICTURES: dict[str, Callable[[], Figure]] = {
-    "path": the_path,
-    "base-set": base_set,
-    "graph": affinity_graph,
-    "embeddings": embeddings,
-    "induction": induction,
-    "rotation": rotation,
-    "search": search,
-    "supervised": supervised,
-    "metrics": measures,
+FIGURES: dict[str, Callable[[], Figure]] = {
+    "path": draw_path,
+    "base-set": draw_base_sets,
+    "graph": draw_graphs,
+    "embeddings": draw_embeddings,
+    "induction": draw_induction,
+    "rotation": draw_rotation,
+    "search": draw_search,
+    "supervised": draw_supervised,
+    "metrics": draw_metrics,
 }
-"""Pictures by the names of their files."""
+"""Figures by the names of their files."""
 
 
-def save(name: str, path: Path) -> None:
-    """Draw one picture into a small file: 256 colors are enough for it."""
+def save_figure(name: str, path: Path) -> None:
+    """Draw one figure, and save it with a palette of 256 colors."""
     with rc_context(STYLE):
-        figure = PICTURES[name]()
+        figure = FIGURES[name]()
         raw = io.BytesIO()
         figure.savefig(raw, dpi=110)
     Image.open(raw).convert("RGB").quantize(256, kmeans=2).save(path, optimize=True)
 
 
-def pictures(folder: Path) -> None:
-    """Draw all pictures."""
-    target = folder / "images" / "theory"
-    target.mkdir(parents=True, exist_ok=True)
-    for name in PICTURES:
-        save(name, target / f"{name}.png")
+def draw_figures(docs: Path) -> Path:
+    """Draw all figures, and return their folder."""
+    folder = docs / "images" / "theory"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in FIGURES:
+        save_figure(name, folder / f"{name}.png")
+    return folder

@@ -1,0 +1,5 @@
+"""Run ``python -m reproduction``."""
+
+from reproduction.command import main
+
+main()

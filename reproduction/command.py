@@ -1,0 +1,171 @@
+"""The command ``python -m reproduction``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.table import Table
+
+from bitfold.errors import MissingDataError
+from reproduction import runner
+from reproduction.artifacts import ARTIFACTS, Artifact, Protocol
+from reproduction.demo.command import demo
+from reproduction.experiments.estimates import format_duration
+from reproduction.terminal import open_console
+
+app = typer.Typer(
+    help="Reproduce the tables and figures of 'Hashing on Nonlinear Manifolds', and write the "
+    "pages of the documentation that are made from results.",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(demo)
+
+PAGE_COMMANDS = ("demo", "gallery", "theory", "comparison", "published")
+
+Docs = Annotated[Path, typer.Argument(help="Folder of the documentation.")]
+
+
+def main() -> NoReturn:
+    """Run the command; an error is one sentence and exit code 1."""
+    arguments = sys.argv[1:]
+    if not arguments or arguments[0] not in ("run", "-h", "--help", *PAGE_COMMANDS):
+        arguments = ["run", *arguments]
+    try:
+        code = app(arguments, prog_name="python -m reproduction", standalone_mode=False)
+    except KeyboardInterrupt:
+        code = 130
+    except Exception as error:
+        if "--debug" in arguments:
+            raise
+        text = error.format_message() if hasattr(error, "format_message") else str(error)
+        sys.stderr.write(f"reproduction: {' '.join(text.split()) or type(error).__name__}\n")
+        code = getattr(error, "exit_code", 1)  # 2 for a wrong option
+    sys.exit(code or 0)
+
+
+@app.command()
+def run(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Artifacts, or all.", metavar="[NAME]...")
+    ] = None,
+    show_list: Annotated[
+        bool, typer.Option("--list", help="List the artifacts and the time that is left.")
+    ] = False,
+    quick: Annotated[bool, typer.Option(help="Run a small version.")] = False,
+    repeats: Annotated[
+        int, typer.Option(min=1, help="Number of seeds to average over; the paper has 10.")
+    ] = 10,
+    queries: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of queries; by default the paper's, 10,000 on the sets with a million "
+            "rows and 1,000 elsewhere.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder of the records and the report.")] = Path(
+        "report"
+    ),
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Run what is missing of the paper's tables and figures, and write the report.
+
+    "run" can be left out. A run can be interrupted at any time; the next one continues from its
+    records.
+
+    Example: python -m reproduction fig-mnist --quick
+    """
+    protocol = Protocol(repeats, queries, quick)
+    if show_list or not names:
+        _print_list(runner.list_artifacts(protocol, out), as_json)
+        return
+    chosen = _find_artifacts(names)
+    _require_matplotlib()
+    problems = runner.run_artifacts(chosen, protocol, out)
+    path = runner.write_artifacts(chosen, protocol, out, _format_command(names, protocol))
+    if as_json:
+        typer.echo(json.dumps({"report": str(path), "artifacts": [a.name for a in chosen]}))
+    else:
+        typer.echo(f"Report written to {path}")
+    if problems:
+        raise MissingDataError(" ".join(problems))
+
+
+@app.command()
+def gallery(docs: Docs = Path("docs")) -> None:
+    """Write the gallery: how the first bits of each method divide the plane."""
+    from reproduction.pages.gallery import write_gallery
+
+    typer.echo(f"Page written to {write_gallery(docs)}")
+
+
+@app.command()
+def theory(docs: Docs = Path("docs")) -> None:
+    """Draw the figures of the theory pages."""
+    from reproduction.theory import draw_figures
+
+    typer.echo(f"Figures written to {draw_figures(docs)}")
+
+
+@app.command()
+def comparison(docs: Docs = Path("docs")) -> None:
+    """Run what is missing of the comparison of all methods, and write its page."""
+    from reproduction.pages.comparison import run_comparison, write_comparison
+
+    typer.echo(f"Page written to {write_comparison(run_comparison(docs), docs)}")
+
+
+@app.command()
+def published(docs: Docs = Path("docs")) -> None:
+    """Run what is missing of the published results on MNIST, and write their page."""
+    from reproduction.pages.published import run_published, write_published
+
+    typer.echo(f"Page written to {write_published(run_published(docs), docs)}")
+
+
+def _find_artifacts(names: list[str]) -> list[Artifact]:
+    for name in names:
+        if name != "all" and name not in ARTIFACTS:
+            known = ", ".join(["all", *ARTIFACTS])
+            raise typer.BadParameter(f"unknown artifact {name!r}; choose among {known}.")
+    return [a for a in ARTIFACTS.values() if "all" in names or a.name in names]
+
+
+def _require_matplotlib() -> None:
+    """Raise before hours of runs if figures cannot be drawn."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise ImportError('Drawing needs matplotlib: pip install "bitfold[figures]".') from None
+
+
+def _format_command(names: list[str], protocol: Protocol) -> str:
+    """Return the command that makes the same report."""
+    options = ["--quick"] if protocol.quick else [f"--repeats {protocol.n_repeats}"]
+    if protocol.n_queries and not protocol.quick:
+        options.append(f"--queries {protocol.n_queries}")
+    return " ".join(["python -m reproduction", *names, *options])
+
+
+def _print_list(entries: list[runner.ListEntry], as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps([asdict(entry) for entry in entries]))
+        return
+    table = Table("name", "in the paper", "title")
+    for head in ("runs", "missing", "time left"):
+        table.add_column(head, justify="right")
+    for entry in entries:
+        if entry.name == "all":
+            table.add_section()
+        left = format_duration(entry.seconds_left) if entry.n_missing else "done"
+        counts = f"{entry.n_runs:,}", f"{entry.n_missing:,}"
+        table.add_row(entry.name, entry.number, entry.title, *counts, left)
+    open_console().print(table)

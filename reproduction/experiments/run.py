@@ -1,0 +1,64 @@
+"""Run cases; those that have a record are not repeated."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+
+from bitfold.datasets import Dataset
+from reproduction.experiments.classification import measure_classification
+from reproduction.experiments.pictures import measure_digits, measure_plane, measure_retrieved
+from reproduction.experiments.retrieval import measure_retrieval, measure_scan
+from reproduction.records import Case, RunRecords
+from reproduction.shared_types import ProgressCallback, Record, Result
+
+MEASURES: dict[str, Callable[[Case, Dataset, ProgressCallback | None], Result]] = {
+    "retrieval": measure_retrieval,
+    "scan": measure_scan,
+    "classification": measure_classification,
+    "plane": measure_plane,
+    "retrieved": measure_retrieved,
+    "digits": measure_digits,
+}
+"""What can be measured in a case."""
+
+Load = Callable[[Case, ProgressCallback], Dataset]
+ShowCase = Callable[[Case], AbstractContextManager[ProgressCallback]]
+
+
+def run_cases(
+    cases: Iterable[Case], records: RunRecords, load: Load, show: ShowCase
+) -> list[Record]:
+    """Run the cases that have no record yet, and return the records of all.
+
+    Parameters
+    ----------
+    cases
+        The cases.
+    records
+        Where records are looked for and added.
+    load
+        Loads the data set of a case.
+    show
+        Shows a case while it runs, and yields its progress callback.
+
+    Returns
+    -------
+    One record per case. A method without codes of the requested length has the result
+    ``{"error": message}``.
+    """
+
+    def measure(case: Case) -> Result:
+        with show(case) as progress:
+            return _measure(case, load(case, progress), progress)
+
+    return records.run_missing(cases, measure)
+
+
+def _measure(case: Case, data: Dataset, progress: ProgressCallback) -> Result:
+    with warnings.catch_warnings():
+        if case.n_rows:
+            # Few rows may not have as many distinct base points as the paper's settings ask for.
+            warnings.simplefilter("ignore", UserWarning)
+        return MEASURES[case.measure](case, data, progress)

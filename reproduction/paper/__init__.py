@@ -1,0 +1,1 @@
+"""The paper: what it reports, what it claims, and why results may differ."""

@@ -1,0 +1,1 @@
+"""The report: tables, figures and an HTML page, made from records alone."""

@@ -1,0 +1,40 @@
+"""Select the records that the report shows for an artifact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from reproduction.artifacts import Artifact, Protocol
+from reproduction.records import Case
+from reproduction.shared_types import Record
+
+
+def select_records(
+    artifact: Artifact, protocol: Protocol, records: Iterable[Record], *, quick: bool
+) -> list[Record]:
+    """Return an artifact's records of all seeds, with one number of queries per data set.
+
+    That number is the protocol's if it was run, else the one that most runs have, so that the
+    report also shows what was run at another time.
+    """
+    cases = artifact.cases(replace(protocol, quick=quick))
+    order = {case.setting: i for i, case in enumerate(cases)}
+    wanted = {(case.data, case.measure): case.n_queries for case in cases}
+    groups: dict[tuple[str, str], dict[int, list[Record]]] = {}
+    for record in records:
+        case = Case.from_record(record)
+        if case.setting in order:
+            by_queries = groups.setdefault((case.data, case.measure), {})
+            by_queries.setdefault(case.n_queries, []).append(record)
+    selected = [
+        record
+        for key, group in groups.items()
+        for record in group.get(wanted[key]) or max(group.values(), key=len)
+    ]
+    return sorted(selected, key=lambda record: _sort_key(record, order))
+
+
+def _sort_key(record: Record, order: dict[Case, int]) -> tuple[int, int]:
+    case = Case.from_record(record)
+    return order[case.setting], case.seed
