@@ -14,7 +14,7 @@ from sklearn.datasets import load_digits
 
 from bitfold._linalg.scatter import Scatter, measure_scatter
 from bitfold.hashers import CCAITQ, ITQ
-from bitfold.hashers._labels import labeled
+from bitfold.hashers._labels import find_labeled_rows
 from bitfold.hashers.ccaitq import cca, scaled_directions
 from bitfold.io.rows import Rows
 from bitfold.metrics import map_scorer
@@ -24,7 +24,7 @@ X, Y = load_digits(return_X_y=True)
 
 
 def measured(X: NDArray[Any], y: NDArray[Any]) -> Scatter:
-    return scatter(Rows.centered(X, "test"), labeled(y, len(X), "test"))
+    return scatter(Rows.centered(X, "test"), find_labeled_rows(y, len(X), "test"))
 
 
 class Oracle(NamedTuple):

@@ -14,7 +14,7 @@ from sklearn.datasets import load_digits
 
 from bitfold._linalg.scatter import measure_scatter
 from bitfold.hashers import PCAH, LDAHash
-from bitfold.hashers._labels import labeled
+from bitfold.hashers._labels import find_labeled_rows
 from bitfold.hashers.ldahash import (
     PairCovariances,
     Pairs,
@@ -31,7 +31,7 @@ X, Y = load_digits(return_X_y=True)
 
 
 def covariances(X: NDArray[Any], y: NDArray[Any]) -> PairCovariances:
-    rows, known = Rows.centered(X, "test"), labeled(y, len(X), "test")
+    rows, known = Rows.centered(X, "test"), find_labeled_rows(y, len(X), "test")
     return pair_covariances(rows, known, measure_scatter(rows, known.rows, known.classes))
 
 

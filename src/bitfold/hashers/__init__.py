@@ -1,4 +1,4 @@
-"""Hashers: everything that learns codes."""
+"""Hashers: estimators that learn binary codes, one file per method."""
 
 from bitfold._types import PathLike
 from bitfold.hashers import _persistence
@@ -51,13 +51,38 @@ __all__ = [
 
 
 def load(path: PathLike, *, mmap: bool = False) -> Hasher:
-    """Read a hasher that was saved.
+    """Read a hasher from a file.
 
     Parameters
     ----------
     path
         File written by ``hasher.save``.
     mmap
-        Keep the learned arrays in the file instead of memory, shared between processes.
+        Whether to leave the fitted arrays in the file and map them into memory, which several
+        processes can share.
+
+    Returns
+    -------
+    A fitted hasher of the class that was saved.
+
+    Raises
+    ------
+    FormatError
+        If the file is damaged, not a model, or of an unknown class.
+    OSError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_digits
+    >>> from bitfold.hashers import PCAH, load
+    >>> X = load_digits().data
+    >>> hasher = PCAH(n_bits=16).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.bitfold")
+    ...     hasher.save(path)
+    ...     load(path).encode(X) == hasher.encode(X)
+    True
     """
     return _persistence.load_hasher(path, Hasher, mmap=mmap)

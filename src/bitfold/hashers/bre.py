@@ -1,4 +1,4 @@
-"""Binary reconstructive embeddings: bits whose Hamming distances are the data's own."""
+"""Binary reconstructive embeddings: Hamming distances that reproduce the distances of the data."""
 
 from __future__ import annotations
 
@@ -22,96 +22,121 @@ from bitfold.hashers.base.linear import LinearHasher
 from bitfold.io.rows import Rows
 from bitfold.rotation import unit_rows
 
-NEAR = 0.05
-"""Part of the sample that is paired with a row for being nearest to it; as many more at random."""
+NEIGHBOR_FRACTION = 0.05
+"""Each row is paired with this fraction of the sample as neighbors, and with as much at random."""
 
 
-class Pairs(NamedTuple):
-    """Pairs of rows, each listed at both, and the distances that are to be reconstructed.
+class TrainingPairs(NamedTuple):
+    """Pairs of rows and their target distances; each pair is listed for both of its rows.
 
-    Those of row i are ``others[starts[i]:starts[i + 1]]``.
+    The partners of row i are ``partners[starts[i]:starts[i + 1]]``.
     """
 
     starts: Int64Array
-    others: Int64Array
+    partners: Int64Array
     targets: Float64Array
 
 
 class Reconstruction(NamedTuple):
-    """Coefficients, one row a bit, and the mean squared error at first and after each sweep."""
+    """Coefficients, one row per bit, and the mean squared error at the start and per sweep."""
 
     coefficients: Float64Array
     objectives: list[float]
 
 
-def distances(unit: Float64Array) -> Float64Array:
-    """Return the targets: |x - x'|² / 4 of rows of length 1, which like those of bits end at 1."""
+def target_distances(unit: Float64Array) -> Float64Array:
+    """Return |x - x'|² / 4 between rows of length 1; like a fraction of bits, it is at most 1."""
     squares = (unit * unit).sum(axis=1)
-    d: Float64Array = (squares[:, None] + squares - 2 * unit @ unit.T) / 4
-    return d
+    distances: Float64Array = (squares[:, None] + squares - 2 * unit @ unit.T) / 4
+    return distances
 
 
-def training_pairs(d: Float64Array, n_near: int, n_random: int, rng: np.random.Generator) -> Pairs:
-    """Pair each row with its nearest and with random others."""
-    n = len(d)
-    apart = d.copy()
-    np.fill_diagonal(apart, np.inf)
-    near = np.argsort(apart, axis=1, kind="stable")[:, :n_near]
+def draw_training_pairs(
+    distances: Float64Array, n_neighbors: int, n_random: int, rng: np.random.Generator
+) -> TrainingPairs:
+    """Pair each row with its nearest rows and with random rows.
+
+    Parameters
+    ----------
+    distances
+        Target distances between all rows.
+    n_neighbors
+        Number of nearest rows to pair each row with.
+    n_random
+        Number of random rows to pair each row with.
+    rng
+        Generator of the random rows.
+
+    Returns
+    -------
+    The pairs.
+    """
+    n = len(distances)
+    without_self = distances.copy()
+    np.fill_diagonal(without_self, np.inf)
+    nearest = np.argsort(without_self, axis=1, kind="stable")[:, :n_neighbors]
     paired = np.zeros((n, n), bool)
-    for chosen in (near, rng.integers(n, size=(n, n_random))):
+    for chosen in (nearest, rng.integers(n, size=(n, n_random))):
         np.put_along_axis(paired, chosen, True, axis=1)
     paired |= paired.T
     np.fill_diagonal(paired, False)
     starts = np.concatenate([[0], paired.sum(axis=1).cumsum()]).astype(np.int64)
-    return Pairs(starts, np.nonzero(paired)[1].astype(np.int64), d[paired])
+    return TrainingPairs(starts, np.nonzero(paired)[1].astype(np.int64), distances[paired])
 
 
-def errors(bits: BoolArray, pairs: Pairs) -> Float64Array:
-    """Return targets less Hamming distances, as parts of the number of bits, one row a bit."""
+def reconstruction_errors(bits: BoolArray, pairs: TrainingPairs) -> Float64Array:
+    """Return the target of each pair minus its fraction of different bits.
+
+    ``bits`` has one row per bit.
+    """
     rows = np.repeat(np.arange(bits.shape[1]), np.diff(pairs.starts))
-    apart = np.zeros(len(pairs.others))
+    n_different = np.zeros(len(pairs.partners))
     for bit in bits:
-        apart += bit[rows] != bit[pairs.others]
-    left: Float64Array = pairs.targets - apart / len(bits)
-    return left
+        n_different += bit[rows] != bit[pairs.partners]
+    errors: Float64Array = pairs.targets - n_different / len(bits)
+    return errors
 
 
 def reconstruct(
     K: Float64Array,
-    pairs: Pairs,
-    members: Int64Array,
+    pairs: TrainingPairs,
+    anchors: Int64Array,
     coefficients: Float64Array,
     max_iter: int,
     *,
     on_step: StepCallback | None = None,
 ) -> Reconstruction:
-    """Lower the squared errors, one coefficient at a time, each as far as it goes.
+    """Minimize the squared errors by coordinate descent, one coefficient at a time.
 
     Parameters
     ----------
     K
-        Kernels of the sample's rows.
+        Kernels between the rows of the sample.
     pairs
-        What to reconstruct.
-    members
-        Rows that each bit's kernels are taken to, (bits, coefficients).
+        Pairs whose distances are reconstructed.
+    anchors
+        Rows whose kernels each bit uses, (bits, coefficients).
     coefficients
-        Where to start from, (bits, coefficients).
+        Initial coefficients, (bits, coefficients).
     max_iter
-        Sweeps over all coefficients.
+        Number of sweeps over all coefficients.
     on_step
-        Called with (done, total) as the work goes on.
+        Called with (done, total).
+
+    Returns
+    -------
+    The coefficients and the objective after each sweep.
     """
     W = coefficients.copy()
-    bits = np.array([w @ K[chosen] > 0 for w, chosen in zip(W, members, strict=True)])
-    left = errors(bits, pairs)
-    objectives = [float(np.mean(left * left))]
+    bits = np.array([w @ K[chosen] > 0 for w, chosen in zip(W, anchors, strict=True)])
+    errors = reconstruction_errors(bits, pairs)
+    objectives = [float(np.mean(errors * errors))]
     for step in range(max_iter):
-        for bit, chosen in enumerate(members):
-            sweep_bit(W[bit], K[chosen], left, pairs.starts, pairs.others, 1 / len(W))
+        for bit, chosen in enumerate(anchors):
+            sweep_bit(W[bit], K[chosen], errors, pairs.starts, pairs.partners, 1 / len(W))
             if on_step:
                 on_step(step * len(W) + bit + 1, max_iter * len(W))
-        objectives.append(float(np.mean(left * left)))
+        objectives.append(float(np.mean(errors * errors)))
     return Reconstruction(W, objectives)
 
 
@@ -119,26 +144,34 @@ class BRE(LinearHasher):
     """Binary reconstructive embeddings.
 
     A bit is the sign of a weighted sum of inner products with a few rows. The weights are learned
-    one by one, for Hamming distances to be those of the rows' directions from the mean.
+    one at a time, so that Hamming distances reproduce the distances between the directions of the
+    rows as seen from the mean.
 
     Parameters
     ----------
     n_bits
         Length of the codes.
     n_samples
-        Rows to learn from; all of them when there are less.
+        Number of random rows to learn from; all rows if there are fewer.
     n_anchors
-        Rows of the sample that each bit is made of.
+        Number of rows of the sample that each bit uses.
     max_iter
-        Sweeps over all weights.
+        Number of sweeps over all weights.
     random_state
         Seed or generator.
 
+    Attributes
+    ----------
+    directions_
+        Normals of the hyperplanes, one per bit.
+    thresholds_
+        Offset of each hyperplane along its normal: 0.
+
     Notes
     -----
-    The kernel is linear, so that a bit is one inner product; on MNIST a Gaussian one gives codes
-    no better. The paper's distance |x - x'|² / 2 goes to 2 for rows about their mean, which no part
-    of the bits can be: it is halved.
+    The kernel is linear, so that a bit is one inner product; on MNIST, a Gaussian kernel does not
+    give better codes. The distance |x - x'|² / 2 of the paper reaches 2 for rows relative to their
+    mean, but a fraction of bits does not exceed 1. It is therefore halved.
 
     References
     ----------
@@ -147,6 +180,7 @@ class BRE(LinearHasher):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
+    >>> from bitfold.hashers import BRE
     >>> X = load_digits().data
     >>> BRE(n_bits=32, n_samples=300, random_state=0).fit(X).encode(X)
     Codes(1797 x 32 bits)
@@ -167,25 +201,30 @@ class BRE(LinearHasher):
         self.max_iter = max_iter
         self.random_state = random_state
 
+    @property
+    def n_iter_(self) -> int:
+        """Number of sweeps; scikit-learn expects it beside ``max_iter``."""
+        return self.max_iter
+
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         owner = rows.owner
         n_bits = _validation.check_integer(self.n_bits, "n_bits", owner, low=1)
         n_samples = _validation.check_integer(self.n_samples, "n_samples", owner, low=2)
         n_anchors = _validation.check_integer(self.n_anchors, "n_anchors", owner, low=1)
         max_iter = _validation.check_integer(self.max_iter, "max_iter", owner, low=0)
-        for_sample, for_pairs, for_anchors, for_start = _validation.spawn_generators(
+        sample_rng, pair_rng, anchor_rng, start_rng = _validation.spawn_generators(
             self.random_state, 4
         )
-        unit = unit_rows(rows.sample(n_samples, for_sample)).astype(np.float64)
+        unit = unit_rows(rows.sample(n_samples, sample_rng)).astype(np.float64)
         n = len(unit)
-        n_near = min(max(1, round(NEAR * n)), n - 1)
-        each = min(n_anchors, n)
-        members = np.array([for_anchors.choice(n, each, replace=False) for _ in range(n_bits)])
-        start = for_start.standard_normal((n_bits, each))
+        n_neighbors = min(max(1, round(NEIGHBOR_FRACTION * n)), n - 1)
+        n_anchors = min(n_anchors, n)
+        anchors = np.array([anchor_rng.choice(n, n_anchors, replace=False) for _ in range(n_bits)])
+        start = start_rng.standard_normal((n_bits, n_anchors))
+        report = partial(progress, "sweeps")
         with serial_blas():
-            pairs = training_pairs(distances(unit), n_near, n_near, for_pairs)
-            report = partial(progress, "sweeps")
-            W, _ = reconstruct(unit @ unit.T, pairs, members, start, max_iter, on_step=report)
-            directions = np.array([w @ unit[m] for w, m in zip(W, members, strict=True)])
+            pairs = draw_training_pairs(target_distances(unit), n_neighbors, n_neighbors, pair_rng)
+            W, _ = reconstruct(unit @ unit.T, pairs, anchors, start, max_iter, on_step=report)
+            directions = np.array([w @ unit[a] for w, a in zip(W, anchors, strict=True)])
         lengths = np.linalg.norm(directions, axis=1, keepdims=True)
         return self._fitted_hyperplanes(directions / np.where(lengths > 0, lengths, 1))

@@ -1,4 +1,4 @@
-"""CCA-ITQ: the directions that go with the labels, rotated so that signs lose little."""
+"""CCA-ITQ: directions that correlate with the labels, rotated so that signs lose little."""
 
 from __future__ import annotations
 
@@ -13,41 +13,50 @@ from bitfold._linalg.scatter import Scatter, measure_scatter
 from bitfold._linalg.spectral import fix_signs, whiten_covariance
 from bitfold._threads import serial_blas
 from bitfold._types import Float64Array, ProgressCallback, Seed
-from bitfold.hashers._labels import SupervisedMixin, labeled
+from bitfold.hashers._labels import SupervisedMixin, find_labeled_rows
 from bitfold.hashers.base.linear import LinearHasher
-from bitfold.hashers.itq import SAMPLE
+from bitfold.hashers.itq import MAX_SAMPLE_ROWS
 from bitfold.io.rows import Rows
 from bitfold.rotation import itq
 
 
-class Correlated(NamedTuple):
-    """Directions, one a row, and the correlation of each with the labels, falling."""
+class CanonicalDirections(NamedTuple):
+    """Directions, one per row, and their correlations with the labels, descending."""
 
     directions: Float64Array
     correlations: Float64Array
 
 
-def cca(measured: Scatter, regularization: float) -> Correlated:
-    """Canonical correlations of the data with the class indicators (Sec. 4.1).
+def correlate_with_classes(scatter: Scatter, regularization: float) -> CanonicalDirections:
+    """Return the canonical correlations of the data with the class indicators (Sec. 4.1).
 
-    Solves Cxy (Cyy + ρI)⁻¹ Cyx w = r² (Cxx + ρI) w, as the singular values of the covariance of
-    both sides whitened. There are as many directions as classes, or features if those are less.
+    Solves Cxy (Cyy + ρI)⁻¹ Cyx w = r² (Cxx + ρI) w by a singular value decomposition of the
+    cross-covariance, whitened on both sides.
+
+    Parameters
+    ----------
+    scatter
+        Class means and covariance of the data.
+    regularization
+        ρ, in units of the mean variance.
+
+    Returns
+    -------
+    As many directions as there are classes or features, whichever is smaller.
     """
-    shares = measured.shares
-    Cxy = ((measured.means - measured.mean) * shares[:, None]).T
+    shares = scatter.shares
+    Cxy = ((scatter.means - scatter.mean) * shares[:, None]).T
     Cyy = np.diag(shares) - np.outer(shares, shares)
-    Wx, Wy = (
-        whiten_covariance(measured.covariance, regularization),
-        whiten_covariance(Cyy, regularization),
-    )
+    Wx = whiten_covariance(scatter.covariance, regularization)
+    Wy = whiten_covariance(Cyy, regularization)
     left, correlations, _ = np.linalg.svd(Wx.T @ Cxy @ Wy, full_matrices=False)
-    return Correlated(np.ascontiguousarray(fix_signs(Wx @ left).T), correlations)
+    return CanonicalDirections(np.ascontiguousarray(fix_signs(Wx @ left).T), correlations)
 
 
-def scaled_directions(found: Correlated, n_bits: int) -> Float64Array:
-    """Scale the first directions by their correlations (Sec. 4.1).
+def scale_directions(found: CanonicalDirections, n_bits: int) -> Float64Array:
+    """Scale the first n_bits directions by their correlations (Sec. 4.1).
 
-    Beyond those that correlate at all there is nothing: zeros, for the rotation to fill.
+    If there are fewer, the other rows are zero, and the rotation fills them.
     """
     n = min(n_bits, len(found.correlations))
     scaled = np.zeros((n_bits, found.directions.shape[1]))
@@ -58,19 +67,27 @@ def scaled_directions(found: Correlated, n_bits: int) -> Float64Array:
 class CCAITQ(SupervisedMixin, LinearHasher):
     """Iterative quantization of the directions that correlate with the classes.
 
-    Classes give at most as many directions less one; longer codes are that many dimensions seen
-    from more sides, through the rotation. Rows labeled -1 are left out.
+    k classes give at most k - 1 directions. Longer codes do not add directions; the rotation
+    gives them other combinations of the same ones. Rows labeled -1 are ignored.
 
     Parameters
     ----------
     n_bits
-        Length of the codes, at most the number of features; None is 64, or as many as there are.
+        Length of the codes, at most the number of features. None uses 64, or the number of
+        features if that is smaller.
     regularization
-        What is added to the variance of every feature, in units of their mean variance.
+        Added to the variance of every feature, in units of the mean variance.
     max_iter
-        Iterations of the rotation.
+        Number of iterations of the rotation.
     random_state
         Seed or generator.
+
+    Attributes
+    ----------
+    directions_
+        Normals of the hyperplanes, one per bit.
+    thresholds_
+        Offset of each hyperplane along its normal.
 
     References
     ----------
@@ -80,6 +97,7 @@ class CCAITQ(SupervisedMixin, LinearHasher):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
+    >>> from bitfold.hashers import CCAITQ
     >>> X, y = load_digits(return_X_y=True)
     >>> CCAITQ(n_bits=32, random_state=0).fit(X, y).encode(X)
     Codes(1797 x 32 bits)
@@ -98,21 +116,26 @@ class CCAITQ(SupervisedMixin, LinearHasher):
         self.max_iter = max_iter
         self.random_state = random_state
 
+    @property
+    def n_iter_(self) -> int:
+        """Number of iterations of the rotation; scikit-learn expects it beside ``max_iter``."""
+        return self.max_iter
+
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_bits = n_bits_within_features(self.n_bits, rows)
         regularization = _validation.check_positive(
             self.regularization, "regularization", rows.owner
         )
         max_iter = _validation.check_integer(self.max_iter, "max_iter", rows.owner, low=0)
-        known = labeled(y, len(rows), rows.owner)
-        for_sample, for_rotation = _validation.spawn_generators(self.random_state, 2)
-        measured = measure_scatter(rows, known.rows, known.classes)
-        with serial_blas():  # the same directions on any number of cores
-            directions = scaled_directions(cca(measured, regularization), n_bits)
+        labeled = find_labeled_rows(y, len(rows), rows.owner)
+        sample_rng, rotation_rng = _validation.spawn_generators(self.random_state, 2)
+        scatter = measure_scatter(rows, labeled.rows, labeled.classes)
+        with serial_blas():  # gives the same directions on any number of cores
+            directions = scale_directions(correlate_with_classes(scatter, regularization), n_bits)
         progress("correlations", 1, 1)
-        V = project_sample(rows, directions, SAMPLE, for_sample, known.rows)
-        V -= (directions @ measured.mean).astype(np.float32)
-        R = itq(V, for_rotation, max_iter, on_step=partial(progress, "rotation")).matrix
+        V = project_sample(rows, directions, MAX_SAMPLE_ROWS, sample_rng, labeled.rows)
+        V -= (directions @ scatter.mean).astype(np.float32)
+        R = itq(V, rotation_rng, max_iter, on_step=partial(progress, "rotation")).matrix
         with serial_blas():
             rotated = R.T @ directions
-        return self._fitted_hyperplanes(rotated, rotated @ measured.mean)
+        return self._fitted_hyperplanes(rotated, rotated @ scatter.mean)

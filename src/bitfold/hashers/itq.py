@@ -6,31 +6,43 @@ from functools import partial
 from typing import Any
 
 from bitfold import _validation
-from bitfold._linalg.principal import n_bits_within_features, principal_directions, project_sample
+from bitfold._linalg.principal import (
+    n_bits_within_features,
+    principal_directions,
+    project_sample,
+)
 from bitfold._types import ProgressCallback, Seed
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.io.rows import Rows
 from bitfold.rotation import itq
 
-SAMPLE = 1 << 16
-"""Rows that the rotation is learned from."""
+MAX_SAMPLE_ROWS = 1 << 16
+"""Maximum number of rows that the rotation is learned from."""
 
 
 class ITQ(LinearHasher):
     """The signs along principal directions after a learned rotation.
 
-    A rotation changes no distance, but it can spread the variance evenly over the bits and turn
-    clusters to the corners of the cube, where their signs lose little. It is learned by taking
-    signs and fitting the rotation to them in turns.
+    A rotation does not change distances, but it can distribute the variance evenly over the bits
+    and move clusters toward the corners of the hypercube, where signs lose little. It is learned
+    by alternating between taking signs and fitting the rotation to them.
 
     Parameters
     ----------
     n_bits
-        Length of the codes, at most the number of features; None is 64, or as many as there are.
+        Length of the codes, at most the number of features. None uses 64, or the number of
+        features if that is smaller.
     max_iter
-        Iterations of the rotation.
+        Number of iterations of the rotation.
     random_state
         Seed or generator.
+
+    Attributes
+    ----------
+    directions_
+        Normals of the hyperplanes, one per bit.
+    thresholds_
+        Offset of each hyperplane along its normal: 0.
 
     References
     ----------
@@ -40,6 +52,7 @@ class ITQ(LinearHasher):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
+    >>> from bitfold.hashers import ITQ
     >>> X = load_digits().data
     >>> ITQ(n_bits=32, random_state=0).fit(X).encode(X)
     Codes(1797 x 32 bits)
@@ -52,12 +65,17 @@ class ITQ(LinearHasher):
         self.max_iter = max_iter
         self.random_state = random_state
 
+    @property
+    def n_iter_(self) -> int:
+        """Number of iterations of the rotation; scikit-learn expects it beside ``max_iter``."""
+        return self.max_iter
+
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_bits = n_bits_within_features(self.n_bits, rows)
         max_iter = _validation.check_integer(self.max_iter, "max_iter", rows.owner, low=0)
-        for_sample, for_rotation = _validation.spawn_generators(self.random_state, 2)
+        sample_rng, rotation_rng = _validation.spawn_generators(self.random_state, 2)
         directions = principal_directions(rows, n_bits).directions
         progress("principal directions", 1, 1)
-        V = project_sample(rows, directions, SAMPLE, for_sample)
-        R = itq(V, for_rotation, max_iter, on_step=partial(progress, "rotation")).matrix
+        V = project_sample(rows, directions, MAX_SAMPLE_ROWS, sample_rng)
+        R = itq(V, rotation_rng, max_iter, on_step=partial(progress, "rotation")).matrix
         return self._fitted_hyperplanes(R.T @ directions)

@@ -1,4 +1,4 @@
-"""Kernelized locality-sensitive hashing: random hyperplanes in the kernel's own space."""
+"""Kernelized locality-sensitive hashing: random hyperplanes in the feature space of a kernel."""
 
 from __future__ import annotations
 
@@ -13,52 +13,67 @@ from bitfold._types import Float64Array, ProgressCallback, Seed
 from bitfold.hashers.base.kernel import KernelHasher, bandwidth_for, centered_kernel, kernel
 from bitfold.io.rows import Rows
 
-_NULL = 1e-6
-"""Eigenvalues below this part of the largest are rounding: kernels are float32."""
+_RELATIVE_ZERO = 1e-6
+"""Eigenvalues below this fraction of the largest are the rounding of float32 kernels."""
 
 
-def subsets(n_bits: int, n: int, size: int, rng: np.random.Generator) -> Float64Array:
-    """Draw the indicators e_S of random subsets of n things, one a row."""
-    chosen = np.zeros((n_bits, n))
+def draw_subsets(n_bits: int, n_anchors: int, size: int, rng: np.random.Generator) -> Float64Array:
+    """Draw the indicators e_S of random subsets of the anchors, one per row."""
+    chosen = np.zeros((n_bits, n_anchors))
     for row in chosen:
-        row[rng.choice(n, size, replace=False)] = 1
+        row[rng.choice(n_anchors, size, replace=False)] = 1
     return chosen
 
 
-def random_coefficients(K: Float64Array, chosen: Float64Array) -> Float64Array:
-    """Return w = K^(-1/2) e_S, one row a subset: a sum of anchors, whitened in the kernel's space.
+def compute_coefficients(K: Float64Array, subsets: Float64Array) -> Float64Array:
+    """Return K^(-1/2) e_S for each subset: a sum of anchors, whitened in the feature space.
 
-    By the central limit theorem the sum is about Gaussian, so that the hyperplane is random.
+    By the central limit theorem the sum is nearly Gaussian, so that the hyperplane is random.
 
     Parameters
     ----------
     K
-        Kernels between the anchors, centered both ways.
-    chosen
-        Indicators of the subsets, one a row.
+        Kernels between the anchors, with zero mean along both axes.
+    subsets
+        Indicators of the subsets, one per row.
+
+    Returns
+    -------
+    One row per subset, one column per anchor.
     """
-    coefficients: Float64Array = chosen @ inverse_root(K, _NULL)
+    coefficients: Float64Array = subsets @ inverse_root(K, _RELATIVE_ZERO)
     return coefficients
 
 
 class KLSH(KernelHasher):
     """Kernelized locality-sensitive hashing.
 
-    Random hyperplanes in the space of the kernel. Their normals are sums of a few anchors,
-    whitened: about Gaussian, and known by kernels alone.
+    The hyperplanes are random in the feature space of the kernel. Their normals are whitened sums
+    of a few anchors, which are nearly Gaussian and can be computed from kernels alone.
 
     Parameters
     ----------
     n_bits
         Length of the codes.
     n_anchors
-        Random rows that the kernel is taken to; all rows when there are less.
+        Number of random rows that the kernel is evaluated at; all rows if there are fewer.
     n_subset
-        Anchors that are summed for a bit; half of them when there are less than twice as many.
+        Number of anchors in the sum of a bit; at most half of the anchors are used.
     bandwidth
         σ of the kernel exp(-d²/2σ²); None learns it.
     random_state
         Seed or generator.
+
+    Attributes
+    ----------
+    anchors_
+        The anchors, relative to ``center_``, one per row.
+    bandwidth_
+        The σ in use.
+    coefficients_
+        Weights of the kernels, one row per bit.
+    thresholds_
+        Value that the weighted sum of each bit must exceed.
 
     References
     ----------
@@ -67,6 +82,7 @@ class KLSH(KernelHasher):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
+    >>> from bitfold.hashers import KLSH
     >>> X = load_digits().data
     >>> KLSH(n_bits=32, random_state=0).fit(X).encode(X)
     Codes(1797 x 32 bits)
@@ -91,14 +107,14 @@ class KLSH(KernelHasher):
         owner = rows.owner
         n_bits = _validation.check_integer(self.n_bits, "n_bits", owner, low=1)
         n_anchors = _validation.check_integer(self.n_anchors, "n_anchors", owner, low=2)
-        subset = _validation.check_integer(self.n_subset, "n_subset", owner, low=1)
-        for_anchors, for_subsets = _validation.spawn_generators(self.random_state, 2)
-        anchors = rows.sample(n_anchors, for_anchors)
+        n_subset = _validation.check_integer(self.n_subset, "n_subset", owner, low=1)
+        anchor_rng, subset_rng = _validation.spawn_generators(self.random_state, 2)
+        anchors = rows.sample(n_anchors, anchor_rng)
         sigma = bandwidth_for(self.bandwidth, anchors, anchors, owner)
         K, mean = centered_kernel(kernel(anchors, anchors, sigma), owner)
-        # All of them would sum to the center, which is no direction.
-        chosen = subsets(n_bits, len(K), min(subset, len(K) // 2), for_subsets)
+        # The sum of all anchors is the center, which does not define a direction.
+        subsets = draw_subsets(n_bits, len(K), min(n_subset, len(K) // 2), subset_rng)
         with serial_blas():
-            A = random_coefficients(K - K.mean(axis=1, keepdims=True), chosen)
-        # A sums to zero, as centered kernels know no constant: the other half of centering is done.
+            A = compute_coefficients(K - K.mean(axis=1, keepdims=True), subsets)
+        # Each row of A sums to zero, so that centering the other axis would change nothing.
         return self._fitted_kernels(anchors, sigma, A, A @ mean)

@@ -1,4 +1,4 @@
-"""Supervised hashing with kernels: bits whose products are the labels' likeness."""
+"""Supervised hashing with kernels: inner products of codes that reproduce equality of labels."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from bitfold import _validation
 from bitfold._linalg.spectral import largest_eigenvectors, signs, whiten_columns
 from bitfold._threads import serial_blas
 from bitfold._types import Float64Array, Int64Array, ProgressCallback, Seed, StepCallback
-from bitfold.hashers._labels import SupervisedMixin, labeled
+from bitfold.hashers._labels import SupervisedMixin, find_labeled_rows
 from bitfold.hashers.base.kernel import KernelHasher, bandwidth_for, centered_kernel, kernel
 from bitfold.io.rows import Rows
 
-N_ITER = 500
-"""Most steps of the descent of a bit; a few dozen are the rule."""
+MAX_STEPS = 500
+"""Maximum number of gradient steps per bit; a few dozen are usually enough."""
 
-_STALLED = 1e-3
-"""Relative gain of a step from which on the descent of a bit is over."""
+_MIN_GAIN = 1e-3
+"""The descent of a bit ends when the relative gain of a step is smaller than this."""
 
-_NULL = 1e-7
-"""Directions in which the kernel varies by less than this part of the most are rounding."""
+_RELATIVE_ZERO = 1e-7
+"""Eigenvalues below this fraction of the largest are treated as zero."""
 
 _TINY = 1e-12
 
 
-class Bits(NamedTuple):
-    """Coefficients, one row a bit, and |b S - Σ h hᵀ|² before the first bit and after each."""
+class SupervisedBits(NamedTuple):
+    """Coefficients, one row per bit, and |b S - Σ h hᵀ|² at the start and after each bit."""
 
     coefficients: Float64Array
     objectives: list[float]
 
 
-class Residue:
-    """R = b S - Σ h hᵀ, S being 1 for a pair of one class and -1 for others.
+class Residual:
+    """The matrix R = b S - Σ h hᵀ, where S is 1 for pairs of the same class and -1 for others.
 
-    Never written out: S = 2 Y Yᵀ - 1 1ᵀ for the indicators Y of the classes, and each bit adds a
-    rank of one.
+    It is never formed: S = 2 Y Yᵀ - 1 1ᵀ for the class indicators Y, and each bit h subtracts a
+    matrix of rank one.
 
     Parameters
     ----------
     classes
-        Class of each row, 0, 1, ...
+        Class of each row: 0, 1, ...
     n_bits
         b.
     """
@@ -52,144 +52,161 @@ class Residue:
         self.classes = classes
         self.n_bits = n_bits
         self.bits = np.empty((0, len(classes)))
-        self.square = (float(n_bits) * len(classes)) ** 2
+        self.sq_norm = (float(n_bits) * len(classes)) ** 2
 
-    def times(self, v: Float64Array) -> Float64Array:
-        """R v."""
-        of_class = np.bincount(self.classes, v)
-        S_v = 2 * of_class[self.classes] - v.sum()
+    def multiply(self, v: Float64Array) -> Float64Array:
+        """Return R v."""
+        class_sums = np.bincount(self.classes, v)
+        S_v = 2 * class_sums[self.classes] - v.sum()
         product: Float64Array = self.n_bits * S_v - (self.bits @ v) @ self.bits
         return product
 
-    def fit(self, v: Float64Array) -> float:
-        """vᵀ R v: how much of the residue a bit explains."""
-        return float(v @ self.times(v))
+    def measure_fit(self, v: Float64Array) -> float:
+        """Return vᵀ R v, which is larger the more of the residual a bit v explains."""
+        return float(v @ self.multiply(v))
 
-    def between(self, K: Float64Array) -> Float64Array:
-        """Kᵀ R K."""
-        of_class = np.zeros((self.classes.max() + 1, K.shape[1]))
-        np.add.at(of_class, self.classes, K)
-        total = of_class.sum(axis=0)
+    def project(self, K: Float64Array) -> Float64Array:
+        """Return Kᵀ R K."""
+        class_sums = np.zeros((self.classes.max() + 1, K.shape[1]))
+        np.add.at(class_sums, self.classes, K)
+        total = class_sums.sum(axis=0)
         explained = self.bits @ K
-        S_K = 2 * of_class.T @ of_class - np.outer(total, total)
+        S_K = 2 * class_sums.T @ class_sums - np.outer(total, total)
         product: Float64Array = self.n_bits * S_K - explained.T @ explained
         return product
 
     def subtract(self, h: Float64Array) -> None:
-        """Take away a bit, ±1 of each row."""
-        # |R - h hᵀ|² = |R|² - 2 hᵀRh + |h|⁴, before R changes.
-        self.square += len(h) ** 2 - 2 * self.fit(h)
+        """Subtract h hᵀ for a bit h, 1 or -1 for each row."""
+        # |R - h hᵀ|² = |R|² - 2 hᵀRh + |h|⁴ for the R before this bit.
+        self.sq_norm += len(h) ** 2 - 2 * self.measure_fit(h)
         self.bits = np.vstack([self.bits, h])
 
 
 def smooth_sign(x: Float64Array) -> Float64Array:
-    """φ(x) = 2 / (1 + exp(-x)) - 1."""
+    """Return φ(x) = 2 / (1 + exp(-x)) - 1."""
     phi: Float64Array = np.tanh(x / 2)
     return phi
 
 
-def smooth_loss(a: Float64Array, K: Float64Array, residue: Residue) -> tuple[float, Float64Array]:
+def smooth_loss(a: Float64Array, K: Float64Array, residual: Residual) -> tuple[float, Float64Array]:
     """Return -φ(Ka)ᵀ R φ(Ka) and its gradient."""
     phi = smooth_sign(K @ a)
-    product = residue.times(phi)
+    product = residual.multiply(phi)
     return -float(phi @ product), -((1 - phi * phi) * product) @ K
 
 
 def descend(
-    a: Float64Array, K: Float64Array, residue: Residue, max_iter: int = N_ITER
+    a: Float64Array, K: Float64Array, residual: Residual, max_steps: int = MAX_STEPS
 ) -> Float64Array:
-    """Lower the smooth loss from a start, by Nesterov's accelerated gradient."""
-    loss, slope = smooth_loss(a, K, residue)
+    """Minimize the smooth loss from a start by Nesterov's accelerated gradient descent."""
+    loss, gradient = smooth_loss(a, K, residual)
     ahead, momentum = a, 1.0
-    step = 1 / max(float(np.linalg.norm(slope)), _TINY)
-    for _ in range(max_iter):
-        following, reached, step = _downhill(ahead, K, residue, 2 * step)
-        if reached >= loss:
+    step = 1 / max(float(np.linalg.norm(gradient)), _TINY)
+    for _ in range(max_steps):
+        following, following_loss, step = _step_downhill(ahead, K, residual, 2 * step)
+        if following_loss >= loss:
             if momentum == 1:
                 break
-            # Overshot: the next step is a plain one, from the best point so far.
+            # Momentum has overshot: continue with a plain step from the best point so far.
             ahead, momentum = a, 1.0
             continue
-        gain, before = loss - reached, a
-        a, loss = following, reached
-        if gain < _STALLED * abs(loss):
+        gain, before = loss - following_loss, a
+        a, loss = following, following_loss
+        if gain < _MIN_GAIN * abs(loss):
             break
-        faster = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
-        ahead = a + (momentum - 1) / faster * (a - before)
-        momentum = faster
+        next_momentum = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+        ahead = a + (momentum - 1) / next_momentum * (a - before)
+        momentum = next_momentum
     return a
 
 
-def _downhill(
-    a: Float64Array, K: Float64Array, residue: Residue, step: float
+def _step_downhill(
+    a: Float64Array, K: Float64Array, residual: Residual, step: float
 ) -> tuple[Float64Array, float, float]:
-    """Go down the slope, no further than it holds; return the point, its loss and the step."""
-    loss, slope = smooth_loss(a, K, residue)
-    steepness = float(slope @ slope)
+    """Take a gradient step, halved until it decreases enough; return point, loss and step."""
+    loss, gradient = smooth_loss(a, K, residual)
+    sq_slope = float(gradient @ gradient)
     while True:
-        following = a - step * slope
-        reached, _ = smooth_loss(following, K, residue)
-        if reached <= loss - step * steepness / 2 or step * step * steepness < _TINY:
-            return following, reached, step
+        following = a - step * gradient
+        following_loss, _ = smooth_loss(following, K, residual)
+        if following_loss <= loss - step * sq_slope / 2 or step * step * sq_slope < _TINY:
+            return following, following_loss, step
         step /= 2
 
 
-def supervised_bits(
+def learn_bits(
     K: Float64Array, classes: Int64Array, n_bits: int, *, on_step: StepCallback | None = None
-) -> Bits:
-    """Learn the coefficients, bit by bit, each for what the bits before it leave unexplained.
+) -> SupervisedBits:
+    """Learn the coefficients bit by bit, each from what the bits before it do not explain.
 
     Parameters
     ----------
     K
-        Centered kernels of labeled rows (rows, anchors).
+        Kernels of labeled rows with zero mean per anchor, (rows, anchors).
     classes
-        Class of each row, 0, 1, ...
+        Class of each row: 0, 1, ...
     n_bits
         Number of bits.
     on_step
-        Called with (done, total) as the work goes on.
+        Called with (done, total).
+
+    Returns
+    -------
+    The coefficients and the objective after each bit.
     """
-    W = whiten_columns(K, _NULL)
+    # The generalized eigenvectors of (KᵀRK, KᵀK) are W times the plain ones of ZᵀRZ, and all
+    # directions of Z have the same length for the descent.
+    W = whiten_columns(K, _RELATIVE_ZERO)
     Z = K @ W
-    residue = Residue(classes, n_bits)
-    between = residue.between(Z)
-    coefficients, objectives = np.empty((n_bits, len(W))), [residue.square]
+    residual = Residual(classes, n_bits)
+    projected = residual.project(Z)
+    coefficients, objectives = np.empty((n_bits, len(W))), [residual.sq_norm]
     for bit in range(n_bits):
-        start = largest_eigenvectors(between, 1).vectors[:, 0]
-        ends = (start, descend(start, Z, residue))
-        # The smooth loss is not the true one: the start is kept where it was the better.
-        fits = [residue.fit(signs(Z @ v)) for v in ends]
-        v = ends[int(np.argmax(fits))]
+        start = largest_eigenvectors(projected, 1).vectors[:, 0]
+        candidates = (start, descend(start, Z, residual))
+        # The smooth loss is not the true one: the start may be better than the end.
+        v = max(candidates, key=lambda v: residual.measure_fit(signs(Z @ v)))
         h = signs(Z @ v)
-        residue.subtract(h)
+        residual.subtract(h)
         explained = h @ Z
-        between -= np.outer(explained, explained)
+        projected -= np.outer(explained, explained)
         coefficients[bit] = W @ (v / np.linalg.norm(v))
-        objectives.append(residue.square)
+        objectives.append(residual.sq_norm)
         if on_step:
             on_step(bit + 1, n_bits)
-    return Bits(coefficients, objectives)
+    return SupervisedBits(coefficients, objectives)
 
 
 class KSH(SupervisedMixin, KernelHasher):
     """Supervised hashing with kernels.
 
-    Bits are learned greedily, for the inner products of codes to say which rows share a label: an
-    eigenvector is the start, a descent on a smooth sign the rest.
+    Bits are learned greedily, so that the inner product of two codes says whether their rows have
+    the same label. Each bit starts at an eigenvector and is improved by gradient descent with a
+    smooth sign. Rows labeled -1 serve only as anchors.
 
     Parameters
     ----------
     n_bits
         Length of the codes.
     n_anchors
-        Random rows that the kernel is taken to; all rows when there are less.
+        Number of random rows that the kernel is evaluated at; all rows if there are fewer.
     n_samples
-        Labeled rows to learn from; all of them when there are less. Others only serve as anchors.
+        Number of labeled rows to learn from; all labeled rows if there are fewer.
     bandwidth
         σ of the kernel exp(-d²/2σ²); None learns it.
     random_state
         Seed or generator.
+
+    Attributes
+    ----------
+    anchors_
+        The anchors, relative to ``center_``, one per row.
+    bandwidth_
+        The σ in use.
+    coefficients_
+        Weights of the kernels, one row per bit.
+    thresholds_
+        Value that the weighted sum of each bit must exceed.
 
     References
     ----------
@@ -198,6 +215,7 @@ class KSH(SupervisedMixin, KernelHasher):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
+    >>> from bitfold.hashers import KSH
     >>> X, y = load_digits(return_X_y=True)
     >>> KSH(n_bits=32, random_state=0).fit(X, y).encode(X)
     Codes(1797 x 32 bits)
@@ -223,14 +241,14 @@ class KSH(SupervisedMixin, KernelHasher):
         n_bits = _validation.check_integer(self.n_bits, "n_bits", owner, low=1)
         n_anchors = _validation.check_integer(self.n_anchors, "n_anchors", owner, low=1)
         n_samples = _validation.check_integer(self.n_samples, "n_samples", owner, low=2)
-        known = labeled(y, len(rows), owner)
-        for_anchors, for_sample = _validation.spawn_generators(self.random_state, 2)
-        anchors = rows.sample(n_anchors, for_anchors)
-        part = known.sample(n_samples, for_sample)
-        sample = rows.take(part.rows)
+        labeled = find_labeled_rows(y, len(rows), owner)
+        anchor_rng, sample_rng = _validation.spawn_generators(self.random_state, 2)
+        anchors = rows.sample(n_anchors, anchor_rng)
+        chosen = labeled.sample(n_samples, sample_rng)
+        sample = rows.take(chosen.rows)
         sigma = bandwidth_for(self.bandwidth, sample, anchors, owner)
         K, mean = centered_kernel(kernel(sample, anchors, sigma), owner)
-        # Many small products: threads would wait for each other, and round differently.
+        # The products are small: threads would wait for each other, and round differently.
         with serial_blas():
-            A, _ = supervised_bits(K, part.classes, n_bits, on_step=partial(progress, "bits"))
+            A, _ = learn_bits(K, chosen.classes, n_bits, on_step=partial(progress, "bits"))
         return self._fitted_kernels(anchors, sigma, A, A @ mean)

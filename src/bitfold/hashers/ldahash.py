@@ -1,4 +1,4 @@
-"""LDAHash: discriminant directions of pairs, each cut where it errs least."""
+"""LDAHash: discriminant directions of pairs, each with the threshold of fewest errors."""
 
 from __future__ import annotations
 
@@ -12,76 +12,103 @@ from bitfold._linalg.scatter import Scatter, measure_scatter
 from bitfold._linalg.spectral import fix_signs, largest_eigenvectors, whiten_covariance
 from bitfold._threads import serial_blas
 from bitfold._types import Float32Array, Float64Array, Int64Array, ProgressCallback, Seed
-from bitfold.hashers._labels import Labeled, SupervisedMixin, labeled
+from bitfold.errors import DataError
+from bitfold.hashers._labels import LabeledRows, SupervisedMixin, find_labeled_rows
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.io.rows import Rows, block_length
 
-SAMPLE = 1 << 16
-"""Rows that pairs are drawn from."""
+MAX_SAMPLE_ROWS = 1 << 16
+"""Maximum number of rows that pairs are drawn from."""
 
 
 class PairCovariances(NamedTuple):
-    """Mean of (x - x')(x - x')ᵀ over pairs of one class, and over pairs of two."""
+    """Mean of (x - x')(x - x')ᵀ over pairs of the same class, and over pairs of different ones."""
 
     positive: Float64Array
     negative: Float64Array
 
 
-def pair_covariances(rows: Rows, known: Labeled, measured: Scatter) -> PairCovariances:
-    """Return both covariances over all pairs there are, without forming any.
+def pair_covariances(rows: Rows, labeled: LabeledRows, scatter: Scatter) -> PairCovariances:
+    """Return both covariances over all pairs, without forming a pair.
 
-    The differences of all pairs of a set of n have the total 2n² C for its covariance C. So the
-    classes give the positive pairs, and all rows less the classes the negative ones.
+    The differences of all pairs among n rows with the covariance C have the sum 2n² C. Applied to
+    each class, this gives the positive pairs; all rows minus the classes give the negative ones.
+
+    Parameters
+    ----------
+    rows
+        All rows.
+    labeled
+        The labeled rows.
+    scatter
+        Class means and covariance of the labeled rows.
+
+    Returns
+    -------
+    The covariances.
     """
-    sizes = measured.sizes.astype(np.float64)
-    n, same = sizes.sum(), (sizes**2).sum()
-    in_classes = _class_weighted(rows, known, measured)
-    positive = 2 * n * in_classes / (sizes * (sizes - 1)).sum()
-    negative = 2 * (n * n * measured.covariance - n * in_classes) / (n * n - same)
+    sizes = scatter.sizes.astype(np.float64)
+    n, n_same = sizes.sum(), (sizes**2).sum()
+    within = _weighted_covariance(rows, labeled, scatter)
+    positive = 2 * n * within / (sizes * (sizes - 1)).sum()
+    negative = 2 * (n * n * scatter.covariance - n * within) / (n * n - n_same)
     return PairCovariances(positive, negative)
 
 
-def _class_weighted(rows: Rows, known: Labeled, measured: Scatter) -> Float64Array:
-    """Σ_c n_c/n Σ_{x in c} (x - m_c)(x - m_c)ᵀ, which is Σ_c n_c² C_c / n."""
+def _weighted_covariance(rows: Rows, labeled: LabeledRows, scatter: Scatter) -> Float64Array:
+    """Return Σ_c n_c/n Σ_{x in c} (x - m_c)(x - m_c)ᵀ, which is Σ_c n_c² C_c / n."""
     step = block_length(rows.n_features)
-    means = measured.means.astype(np.float32)
-    weights = np.sqrt(measured.shares).astype(np.float32)
+    means = scatter.means.astype(np.float32)
+    weights = np.sqrt(scatter.shares).astype(np.float32)
 
-    def of_block(values: Float32Array, start: int) -> Float32Array:
-        first, last = np.searchsorted(known.rows, (start, start + step))
-        classes = known.classes[first:last]
-        values = values[known.rows[first:last] - start]
+    def multiply_block(values: Float32Array, start: int) -> Float32Array:
+        first, last = np.searchsorted(labeled.rows, (start, start + step))
+        classes = labeled.classes[first:last]
+        values = values[labeled.rows[first:last] - start]
         values -= means[classes]
         values *= weights[classes, None]
         product: Float32Array = values.T @ values
         return product
 
-    total = np.zeros_like(measured.covariance)
-    for _, part in rows.map(of_block, step):
+    total = np.zeros_like(scatter.covariance)
+    for _, part in rows.map(multiply_block, step):
         total += part
     return total
 
 
-def discriminants(pairs: PairCovariances, n: int, regularization: float) -> Float64Array:
-    """Return the n directions w, one a row, that maximize wᵀ Σ_N w / wᵀ Σ_P w.
+def find_discriminants(pairs: PairCovariances, n: int, regularization: float) -> Float64Array:
+    """Return the n directions w, one per row, that maximize wᵀ Σ_N w / wᵀ Σ_P w.
 
-    The paper minimizes the inverse ratio, which is the same but for what never varies: there 0/0
-    must not win, so it is Σ_P that is whitened and regularized.
+    The paper minimizes the inverse ratio. The difference is in directions without any variance,
+    where the ratio is 0/0: they must not win, so Σ_P is the matrix to whiten and regularize.
+
+    Parameters
+    ----------
+    pairs
+        Covariances Σ_P of positive and Σ_N of negative pairs.
+    n
+        Number of directions.
+    regularization
+        Added to the variances of Σ_P, in units of their mean.
+
+    Returns
+    -------
+    One direction per row.
     """
     W = whiten_covariance(pairs.positive, regularization)
     found = W @ largest_eigenvectors(W.T @ pairs.negative @ W, n).vectors
     return np.ascontiguousarray(fix_signs(found).T)
 
 
-class Pairs(NamedTuple):
-    """Two ends of each of some pairs, as positions."""
+class IndexPairs(NamedTuple):
+    """Indices of the two members of each pair."""
 
     left: Int64Array
     right: Int64Array
 
 
-class _Order(NamedTuple):
-    """Rows sorted by class: which row stands where; each class's start and size; each's class."""
+class _ClassOrder(NamedTuple):
+    """Row indices sorted by class, start and size of each class, and the sorted classes."""
 
     rows: Int64Array
     starts: Int64Array
@@ -89,73 +116,98 @@ class _Order(NamedTuple):
     classes: Int64Array
 
 
-def _by_class(classes: Int64Array) -> _Order:
+def _sort_by_class(classes: Int64Array) -> _ClassOrder:
     order = np.argsort(classes, kind="stable")
     sizes = np.bincount(classes)
-    return _Order(order, np.cumsum(sizes) - sizes, sizes, classes[order])
+    return _ClassOrder(order, np.cumsum(sizes) - sizes, sizes, classes[order])
 
 
-def draw_positive(classes: Int64Array, count: int, rng: np.random.Generator) -> Pairs:
-    """Draw pairs of one class, any such pair alike."""
-    rows, starts, sizes, of = _by_class(classes)
-    partners = (sizes - 1)[of]
-    left = rng.choice(len(of), count, p=partners / partners.sum())
-    right = starts[of[left]] + rng.integers(partners[left])
-    right += right >= left  # not itself
-    return Pairs(rows[left], rows[right])
+def draw_positive(classes: Int64Array, n_pairs: int, rng: np.random.Generator) -> IndexPairs:
+    """Draw pairs of rows of the same class, all such pairs with the same probability."""
+    rows, starts, sizes, sorted_classes = _sort_by_class(classes)
+    n_partners = (sizes - 1)[sorted_classes]
+    left = rng.choice(len(rows), n_pairs, p=n_partners / n_partners.sum())
+    right = starts[sorted_classes[left]] + rng.integers(n_partners[left])
+    right += right >= left  # skips the row itself
+    return IndexPairs(rows[left], rows[right])
 
 
-def draw_negative(classes: Int64Array, count: int, rng: np.random.Generator) -> Pairs:
-    """Draw pairs of two classes, any such pair alike."""
-    rows, starts, sizes, of = _by_class(classes)
-    partners = (len(of) - sizes)[of]
-    left = rng.choice(len(of), count, p=partners / partners.sum())
-    right = rng.integers(partners[left])
-    right += np.where(right >= starts[of[left]], sizes[of[left]], 0)  # not of its class
-    return Pairs(rows[left], rows[right])
+def draw_negative(classes: Int64Array, n_pairs: int, rng: np.random.Generator) -> IndexPairs:
+    """Draw pairs of rows of different classes, all such pairs with the same probability."""
+    rows, starts, sizes, sorted_classes = _sort_by_class(classes)
+    n_partners = (len(rows) - sizes)[sorted_classes]
+    left = rng.choice(len(rows), n_pairs, p=n_partners / n_partners.sum())
+    own = sorted_classes[left]
+    right = rng.integers(n_partners[left])
+    right += np.where(right >= starts[own], sizes[own], 0)  # skips the class of the row
+    return IndexPairs(rows[left], rows[right])
 
 
-def best_threshold(values: Float64Array | Float32Array, positive: Pairs, negative: Pairs) -> float:
-    """Return the t at which {value > t} errs least: positive pairs parted, negative ones not.
+def find_threshold(
+    values: Float64Array | Float32Array, positive: IndexPairs, negative: IndexPairs
+) -> float:
+    """Return the threshold with the fewest errors.
 
-    A pair is parted by t from its lesser value on, up to its greater one. So the rates change at
-    the values of the ends alone, and going through these in order finds the exact minimum.
+    A positive pair is an error if the threshold separates it, a negative pair if it does not. A
+    threshold separates a pair from its smaller value up to its larger one, so that the number of
+    errors changes only at values of the pairs. One sorted pass over them finds the minimum.
+
+    Parameters
+    ----------
+    values
+        Coordinates of the rows along a direction.
+    positive
+        Pairs of the same class.
+    negative
+        Pairs of different classes.
+
+    Returns
+    -------
+    The middle between the best value and the next one.
     """
-    # Whole numbers: a positive pair weighs as many as there are negative ones, and vice versa.
+    # Integer weights: positive and negative pairs have the same total weight, and sums are exact.
     ends, steps = [], []
     for (left, right), weight in ((positive, len(negative.left)), (negative, -len(positive.left))):
         ends += [np.minimum(values[left], values[right]), np.maximum(values[left], values[right])]
         steps += [np.full(len(left), weight), np.full(len(left), -weight)]
     all_ends = np.concatenate(ends)
     order = np.argsort(all_ends, kind="stable")
-    places = all_ends[order].astype(np.float64)
+    sorted_ends = all_ends[order].astype(np.float64)
     errors = np.cumsum(np.concatenate(steps)[order])
-    last = np.flatnonzero(np.append(np.diff(places) > 0, True))  # of ends that are equal
-    best = int(np.argmin(errors[last]))
-    above = places[last[min(best + 1, len(last) - 1)]]
-    return float((places[last[best]] + above) / 2)
+    last_of_equal = np.flatnonzero(np.append(np.diff(sorted_ends) > 0, True))
+    best = int(np.argmin(errors[last_of_equal]))
+    above = sorted_ends[last_of_equal[min(best + 1, len(last_of_equal) - 1)]]
+    return float((sorted_ends[last_of_equal[best]] + above) / 2)
 
 
 class LDAHash(SupervisedMixin, LinearHasher):
-    """Directions that part pairs of two classes most and pairs of one class least.
+    """Directions that separate pairs of different classes, but not pairs of the same class.
 
-    Each direction is cut at the threshold where parted pairs of one class and unparted pairs of
-    two are fewest together. There are as many good directions as classes, less one: all others
-    part both kinds of pairs alike, and codes longer than that are worse. Rows labeled -1 are left
-    out.
+    The threshold of each direction is the one with the fewest errors: separated pairs of the same
+    class, and pairs of different classes that are not separated. k classes have k - 1 good
+    directions. All others separate both kinds of pairs equally, so that longer codes are worse.
+    Rows labeled -1 are ignored.
 
     Parameters
     ----------
     n_bits
-        Length of the codes, at most the number of features; None is the number of classes less
-        one, or as many as there are features.
+        Length of the codes, at most the number of features. None uses the number of classes - 1,
+        or the number of features if that is smaller.
     n_pairs
-        Pairs of one class, and of two, that thresholds are learned from.
+        Number of pairs of the same class, and of different classes, that thresholds are learned
+        from.
     regularization
-        What is added to the variance of every feature among pairs of one class, in units of their
-        mean variance.
+        Added to the variance of every feature within pairs of the same class, in units of the mean
+        variance.
     random_state
         Seed or generator.
+
+    Attributes
+    ----------
+    directions_
+        Normals of the hyperplanes, one per bit.
+    thresholds_
+        Offset of each hyperplane along its normal.
 
     References
     ----------
@@ -164,6 +216,7 @@ class LDAHash(SupervisedMixin, LinearHasher):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
+    >>> from bitfold.hashers import LDAHash
     >>> X, y = load_digits(return_X_y=True)
     >>> LDAHash(n_bits=32, random_state=0).fit(X, y).encode(X)
     Codes(1797 x 32 bits)
@@ -188,21 +241,22 @@ class LDAHash(SupervisedMixin, LinearHasher):
         regularization = _validation.check_positive(
             self.regularization, "regularization", rows.owner
         )
-        known = labeled(y, len(rows), rows.owner)
-        n_bits = n_bits or min(known.n_classes - 1, rows.n_features)
-        if len(known.rows) == known.n_classes:
-            _validation.raise_invalid("y", rows.owner, "labels that some rows share", "none twice")
-        for_rows, for_pairs = _validation.spawn_generators(self.random_state, 2)
-        pairs = pair_covariances(rows, known, measure_scatter(rows, known.rows, known.classes))
-        with serial_blas():  # the same directions on any number of cores
-            directions = discriminants(pairs, n_bits, regularization)
+        labeled = find_labeled_rows(y, len(rows), rows.owner)
+        n_bits = n_bits or min(labeled.n_classes - 1, rows.n_features)
+        if len(labeled.rows) == labeled.n_classes:
+            raise DataError(f"y of {rows.owner} must give the same label to at least 2 rows.")
+        sample_rng, pair_rng = _validation.spawn_generators(self.random_state, 2)
+        scatter = measure_scatter(rows, labeled.rows, labeled.classes)
+        pairs = pair_covariances(rows, labeled, scatter)
+        with serial_blas():  # gives the same directions on any number of cores
+            directions = find_discriminants(pairs, n_bits, regularization)
         progress("directions", 1, 1)
-        part = known.sample(SAMPLE, for_rows)
-        V = project_sample(rows, directions, len(part.rows), for_rows, part.rows)
-        positive = draw_positive(part.classes, n_pairs, for_pairs)
-        negative = draw_negative(part.classes, n_pairs, for_pairs)
+        chosen = labeled.sample(MAX_SAMPLE_ROWS, sample_rng)
+        V = project_sample(rows, directions, len(chosen.rows), sample_rng, chosen.rows)
+        positive = draw_positive(chosen.classes, n_pairs, pair_rng)
+        negative = draw_negative(chosen.classes, n_pairs, pair_rng)
         thresholds = np.empty(n_bits)
         for bit in range(n_bits):
-            thresholds[bit] = best_threshold(V[:, bit], positive, negative)
+            thresholds[bit] = find_threshold(V[:, bit], positive, negative)
             progress("thresholds", bit + 1, n_bits)
         return self._fitted_hyperplanes(directions, thresholds)

@@ -12,26 +12,34 @@ from bitfold.hashers.base.linear import LinearHasher
 from bitfold.io.rows import Rows
 
 
-def random_directions(n_bits: int, n_features: int, rng: np.random.Generator) -> Float64Array:
-    """Draw normals of any direction alike: two vectors differ in a bit as often as angle / π."""
+def draw_directions(n_bits: int, n_features: int, rng: np.random.Generator) -> Float64Array:
+    """Draw normals with uniformly distributed directions, one per row."""
     return rng.standard_normal((n_bits, n_features))
 
 
 class LSH(LinearHasher):
-    """Random hyperplanes: nothing is learned but the mean.
+    """Random hyperplanes; only the mean is learned.
 
-    Two vectors fall on different sides of a random hyperplane as often as the angle between them
-    is of π; so Hamming distance estimates the angle, the better the more bits there are.
+    A random hyperplane separates two vectors with the probability angle / π. The Hamming distance
+    therefore estimates the angle, more precisely with more bits.
 
     Parameters
     ----------
     n_bits
         Length of the codes.
     center
-        Whether the hyperplanes pass through the mean of the training data; through the origin
-        otherwise, where Hamming distance estimates the angle between the vectors as they are.
+        Whether the hyperplanes pass through the mean of the training data. Otherwise they pass
+        through the origin, and Hamming distance estimates the angle between the vectors as they
+        are.
     random_state
         Seed or generator.
+
+    Attributes
+    ----------
+    directions_
+        Normals of the hyperplanes, one per bit.
+    thresholds_
+        Offset of each hyperplane along its normal.
 
     References
     ----------
@@ -40,6 +48,7 @@ class LSH(LinearHasher):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
+    >>> from bitfold.hashers import LSH
     >>> X = load_digits().data
     >>> LSH(n_bits=32, random_state=0).fit(X).encode(X)
     Codes(1797 x 32 bits)
@@ -53,10 +62,8 @@ class LSH(LinearHasher):
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_bits = _validation.check_integer(self.n_bits, "n_bits", rows.owner, low=1)
         _validation.check_choice(self.center, "center", rows.owner, (True, False))
-        W = random_directions(
-            n_bits, rows.n_features, _validation.make_generator(self.random_state)
-        )
+        rng = _validation.make_generator(self.random_state)
+        W = draw_directions(n_bits, rows.n_features, rng)
         # (x - center)·w > -center·w is x·w > 0.
-        return self._fitted_hyperplanes(
-            W, None if self.center else -W @ rows.center.astype(np.float64)
-        )
+        thresholds = None if self.center else -W @ rows.center.astype(np.float64)
+        return self._fitted_hyperplanes(W, thresholds)

@@ -11,15 +11,23 @@ from bitfold.io.rows import Rows
 
 
 class PCAH(LinearHasher):
-    """The sign along each of the leading principal directions.
+    """The signs along the leading principal directions.
 
-    The directions in which the data vary most carry most, each cut at the mean. Every bit counts
-    alike, though later directions tell less and less: longer codes are often worse.
+    The threshold of each direction is the mean. All bits have the same weight although later
+    directions have less variance, so that longer codes are often worse.
 
     Parameters
     ----------
     n_bits
-        Length of the codes, at most the number of features; None is 64, or as many as there are.
+        Length of the codes, at most the number of features. None uses 64, or the number of
+        features if that is smaller.
+
+    Attributes
+    ----------
+    directions_
+        Principal directions, one per bit.
+    thresholds_
+        Threshold along each direction: 0.
 
     References
     ----------
@@ -28,6 +36,7 @@ class PCAH(LinearHasher):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
+    >>> from bitfold.hashers import PCAH
     >>> X = load_digits().data
     >>> PCAH(n_bits=32).fit(X).encode(X)
     Codes(1797 x 32 bits)

@@ -1,4 +1,4 @@
-"""LSH for the p-norms: projections by a p-stable law, cut into buckets of one width."""
+"""LSH for p-norms: projections from a p-stable distribution, divided into buckets."""
 
 from __future__ import annotations
 
@@ -9,44 +9,62 @@ import numpy as np
 from bitfold import _validation
 from bitfold._types import Float64Array, ProgressCallback, Seed
 from bitfold.hashers.base.periodic import PeriodicHasher
-from bitfold.hashers.sklsh import neighbor_distance, scale
+from bitfold.hashers.sklsh import check_length, learn_neighbor_distance
 from bitfold.io.rows import Rows
 
-WIDTHS = 4
-"""Width of a bucket in distances to a near neighbor, as in the authors' E2LSH."""
+NEIGHBOR_DISTANCES_PER_WIDTH = 4
+"""Default width of a bucket in distances to a near neighbor, as in E2LSH by the authors."""
 
 
-class Buckets(NamedTuple):
-    """⌊(a·x + b) / width⌋, one a row."""
+class RandomBuckets(NamedTuple):
+    """The parameters a and b of the hash functions ⌊(a·x + b) / width⌋, one per row."""
 
     directions: Float64Array
     offsets: Float64Array
 
 
-def random_buckets(
+def draw_buckets(
     n_bits: int, n_features: int, p: int, width: float, rng: np.random.Generator
-) -> Buckets:
-    """Draw a from the p-stable law (normal, or Cauchy for p = 1) and b from U[0, width]."""
+) -> RandomBuckets:
+    """Draw a from the p-stable distribution (p = 2: normal, p = 1: Cauchy) and b from U[0, width].
+
+    Parameters
+    ----------
+    n_bits
+        Number of hash functions.
+    n_features
+        Number of features.
+    p
+        Norm: 1 or 2.
+    width
+        Width of a bucket.
+    rng
+        Random generator.
+
+    Returns
+    -------
+    The hash functions.
+    """
     draw = rng.standard_normal if p == 2 else rng.standard_cauchy
-    return Buckets(draw((n_bits, n_features)), rng.uniform(0, width, n_bits))
+    return RandomBuckets(draw((n_bits, n_features)), rng.uniform(0, width, n_bits))
 
 
 class PStableLSH(PeriodicHasher):
     """The parity of the bucket that a random projection falls into.
 
-    The paper's hash is the whole number of the bucket, ⌊(a·x + b) / width⌋; a code keeps one bit
-    of it, whether it is odd. Points in one bucket agree, those in neighboring buckets differ, and
-    far points agree half the time: the share of differing bits rises in proportion to the
-    distance in the p-norm as long as that is well below the width, then levels off at 1/2.
+    The hash of the paper is the number of the bucket, ⌊(a·x + b) / width⌋. A code keeps one bit of
+    it: whether it is odd. Points in the same bucket agree, points in adjacent buckets differ, and
+    distant points agree half of the time. The fraction of different bits is proportional to the
+    distance in the p-norm while that is much smaller than the width, and then approaches 1/2.
 
     Parameters
     ----------
     n_bits
         Length of the codes.
     p
-        Which norm distances are in: 2 (normal projections) or 1 (Cauchy).
+        Norm of the distances: 2 (normal projections) or 1 (Cauchy projections).
     width
-        Width of a bucket. None is 4 times the mean distance to the 50th nearest neighbor among
+        Width of a bucket. None uses 4 times the mean distance to the 50th nearest neighbor among
         10,000 random rows.
     random_state
         Seed or generator.
@@ -55,6 +73,12 @@ class PStableLSH(PeriodicHasher):
     ----------
     width_
         The width in use.
+    frequencies_
+        Frequencies of the waves, one row per bit.
+    phases_
+        Phase of each wave at ``center_``.
+    thresholds_
+        Height above which the wave of a bit makes it 1: 0.
 
     References
     ----------
@@ -63,6 +87,7 @@ class PStableLSH(PeriodicHasher):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
+    >>> from bitfold.hashers import PStableLSH
     >>> X = load_digits().data
     >>> PStableLSH(n_bits=32, random_state=0).fit(X).encode(X)
     Codes(1797 x 32 bits)
@@ -88,17 +113,19 @@ class PStableLSH(PeriodicHasher):
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_bits = _validation.check_integer(self.n_bits, "n_bits", rows.owner, low=1)
         p = int(_validation.check_choice(self.p, "p", rows.owner, (1, 2)))
-        for_buckets, for_sample = _validation.spawn_generators(self.random_state, 2)
+        bucket_rng, sample_rng = _validation.spawn_generators(self.random_state, 2)
         if self.width is None:
-            width = WIDTHS * neighbor_distance(rows, for_sample, p)
+            width = NEIGHBOR_DISTANCES_PER_WIDTH * learn_neighbor_distance(rows, sample_rng, p)
             progress("width", 1, 1)
         else:
-            width = scale(self.width, "width", rows.owner)
-        buckets = random_buckets(n_bits, rows.n_features, p, width, for_buckets)
-        # Bucket numbers u are odd where sin(πu) < 0, which is where cos(πu + π/2) > 0.
-        turns = np.pi / width
-        waves = self._fitted_waves(turns * buckets.directions, turns * buckets.offsets + np.pi / 2)
+            width = check_length(self.width, "width", rows.owner)
+        buckets = draw_buckets(n_bits, rows.n_features, p, width, bucket_rng)
+        # The number u of a bucket is odd where sin(πu) < 0, which is where cos(πu + π/2) > 0.
+        frequency = np.pi / width
+        waves = self._fitted_waves(
+            frequency * buckets.directions, frequency * buckets.offsets + np.pi / 2
+        )
         return waves | {"width_": width}
 
     def _check_fitted_state(self) -> None:
-        scale(self.width_, "width_", type(self).__name__)
+        check_length(self.width_, "width_", type(self).__name__)

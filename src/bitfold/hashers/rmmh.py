@@ -1,4 +1,4 @@
-"""Random maximum margin hashing: each bit is a support vector machine for labels of no meaning."""
+"""Random maximum margin hashing: support vector machines for random labels."""
 
 from __future__ import annotations
 
@@ -13,46 +13,59 @@ from bitfold.hashers.base.linear import Hyperplane, LinearHasher
 from bitfold.io.rows import Rows
 
 
-def random_labels(n: int, rng: np.random.Generator) -> Int64Array:
-    """Draw labels ±1, as many of one as of the other, give or take one."""
+def draw_labels(n: int, rng: np.random.Generator) -> Int64Array:
+    """Draw n labels in random order, half of them 1 and half of them -1 (one more if n is odd)."""
     return rng.permutation(np.where(np.arange(n) < n // 2, 1, -1))
 
 
-def maximum_margin(X: AnyArray, labels: Int64Array, C: float) -> Hyperplane:
-    """Return the hyperplane that parts the labels with the widest margin.
+def maximize_margin(X: AnyArray, labels: Int64Array, C: float) -> Hyperplane:
+    """Return the hyperplane that separates the labels with the widest margin.
 
     Parameters
     ----------
     X
-        Points, one a row.
+        Points, one per row.
     labels
-        Side of each, 1 or -1.
+        Side of each point: 1 or -1.
     C
-        Cost of a point on the wrong side of its margin, for points of unit mean square length.
+        Penalty of points on the wrong side of their margin, for points of unit mean squared
+        length.
+
+    Returns
+    -------
+    The hyperplane, with a unit normal.
     """
     length = float(np.sqrt(np.mean((X * X).sum(axis=1, dtype=np.float64)))) or 1.0
     machine = SVC(kernel="linear", C=C).fit(X.astype(np.float64) / length, labels)
     w = machine.coef_[0]
-    size = float(np.linalg.norm(w)) or 1.0
-    return Hyperplane(w / size, -float(machine.intercept_[0]) * length / size)
+    norm = float(np.linalg.norm(w)) or 1.0
+    return Hyperplane(w / norm, -float(machine.intercept_[0]) * length / norm)
 
 
 class RMMH(LinearHasher):
     """Random maximum margin hashing.
 
-    For each bit a few random rows are given random labels, half of them one and half the other,
-    and parted by the hyperplane of widest margin: random, but seldom where rows lie close.
+    For each bit, a few random rows get random labels, half of them one and half of them the other.
+    The bit is the hyperplane that separates them with the widest margin: random, but rarely
+    between rows that are close together.
 
     Parameters
     ----------
     n_bits
         Length of the codes.
     n_samples
-        Rows that a bit is learned from; all of them when there are less.
+        Number of rows per bit; all rows if there are fewer.
     C
-        Cost of a row on the wrong side of its margin, for rows of unit mean square length.
+        Penalty of rows on the wrong side of their margin, for rows of unit mean squared length.
     random_state
         Seed or generator.
+
+    Attributes
+    ----------
+    directions_
+        Normals of the hyperplanes, one per bit.
+    thresholds_
+        Offset of each hyperplane along its normal.
 
     References
     ----------
@@ -61,6 +74,7 @@ class RMMH(LinearHasher):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
+    >>> from bitfold.hashers import RMMH
     >>> X = load_digits().data
     >>> RMMH(n_bits=32, random_state=0).fit(X).encode(X)
     Codes(1797 x 32 bits)
@@ -84,11 +98,11 @@ class RMMH(LinearHasher):
         n_bits = _validation.check_integer(self.n_bits, "n_bits", owner, low=1)
         n_samples = _validation.check_integer(self.n_samples, "n_samples", owner, low=2)
         C = _validation.check_positive(self.C, "C", owner)
-        for_rows, for_labels = _validation.spawn_generators(self.random_state, 2)
-        normals, thresholds = np.empty((n_bits, rows.n_features)), np.empty(n_bits)
+        sample_rng, label_rng = _validation.spawn_generators(self.random_state, 2)
+        directions, thresholds = np.empty((n_bits, rows.n_features)), np.empty(n_bits)
         for bit in range(n_bits):
-            sample = rows.sample(n_samples, for_rows)
-            labels = random_labels(len(sample), for_labels)
-            normals[bit], thresholds[bit] = maximum_margin(sample, labels, C)
+            sample = rows.sample(n_samples, sample_rng)
+            labels = draw_labels(len(sample), label_rng)
+            directions[bit], thresholds[bit] = maximize_margin(sample, labels, C)
             progress("bits", bit + 1, n_bits)
-        return self._fitted_hyperplanes(normals, thresholds)
+        return self._fitted_hyperplanes(directions, thresholds)

@@ -1,4 +1,4 @@
-"""Spectral hashing: the slowest waves between the ends of the data, along principal directions."""
+"""Spectral hashing: the slowest standing waves along principal directions."""
 
 from __future__ import annotations
 
@@ -9,50 +9,74 @@ import numpy as np
 from bitfold import _validation
 from bitfold._linalg.principal import principal_directions
 from bitfold._types import Float32Array, Float64Array, IntpArray, ProgressCallback
+from bitfold.errors import DataError
 from bitfold.hashers.base.periodic import PeriodicHasher
 from bitfold.io.rows import Rows, block_length
 
-_LARGEST = float(np.finfo(np.float32).max)
+_MAX_FLOAT32 = float(np.finfo(np.float32).max)
 
 
 class Extent(NamedTuple):
-    """Where the data begin and end along each direction."""
+    """The smallest and the largest coordinate of the data along each direction."""
 
     low: Float64Array
     high: Float64Array
 
 
 class Modes(NamedTuple):
-    """Waves, slowest first: the direction of each and how fast it turns, in radians a unit."""
+    """Waves, slowest first: the index of the direction of each, and its angular frequency."""
 
     directions: IntpArray
     frequencies: Float64Array
 
 
-def extent(rows: Rows, directions: Float64Array) -> Extent:
-    """Return the least and the greatest coordinate along each direction, by one pass."""
+def measure_extent(rows: Rows, directions: Float64Array) -> Extent:
+    """Return the extent of the rows along each direction, in one pass.
+
+    Parameters
+    ----------
+    rows
+        All rows.
+    directions
+        One direction per row.
+
+    Returns
+    -------
+    The extent.
+    """
     W = np.ascontiguousarray(directions.T, np.float32)
     step = block_length(rows.n_features)
 
-    def of_block(values: Float32Array, start: int) -> tuple[Float32Array, Float32Array]:
-        along = values @ W
-        return along.min(axis=0), along.max(axis=0)
+    def measure_block(values: Float32Array, start: int) -> tuple[Float32Array, Float32Array]:
+        projected = values @ W
+        return projected.min(axis=0), projected.max(axis=0)
 
-    ends = [end for _, end in rows.map(of_block, step)]
+    ends = [end for _, end in rows.map(measure_block, step)]
     low = np.min([low for low, _ in ends], axis=0)
     high = np.max([high for _, high in ends], axis=0)
     return Extent(low.astype(np.float64), high.astype(np.float64))
 
 
-def slowest_modes(ranges: Float64Array, n_bits: int) -> Modes:
-    """Return the n_bits smallest of the frequencies jπ / range, j = 1, 2, ..., of all directions.
+def select_modes(ranges: Float64Array, n_bits: int) -> Modes:
+    """Return the n_bits smallest frequencies jπ / range, j = 1, 2, ..., of all directions.
 
-    They are the eigenfunctions cos(jπ(u - a) / (b - a)) of the Laplacian of a uniform box that
-    vary in one direction only; the outer products of the paper's theory are left out, as there.
+    They belong to the eigenfunctions cos(jπ(u - a) / (b - a)) of the Laplacian of a uniform box
+    that vary in one direction only. As in the paper, outer products of them are left out.
+
+    Parameters
+    ----------
+    ranges
+        Length of the box along each direction.
+    n_bits
+        Number of frequencies.
+
+    Returns
+    -------
+    The modes, slowest first.
     """
     with np.errstate(divide="ignore"):
         slowest = np.pi / ranges
-    # No direction can have more than n_bits among the n_bits smallest.
+    # Each direction contributes at most n_bits of the n_bits smallest frequencies.
     frequencies = np.outer(slowest, np.arange(1, n_bits + 1)).ravel()
     chosen = np.argsort(frequencies, kind="stable")[:n_bits]
     return Modes(chosen // n_bits, frequencies[chosen])
@@ -61,19 +85,26 @@ def slowest_modes(ranges: Float64Array, n_bits: int) -> Modes:
 class SH(PeriodicHasher):
     """Spectral hashing: a bit is the sign of a wave along a principal direction.
 
-    For data spread evenly over a box, the smoothest balanced and uncorrelated bits are the signs
-    of standing waves along its sides; the slowest ones are taken, several along a long side.
+    For data distributed uniformly over a box, the smoothest balanced and uncorrelated bits are the
+    signs of standing waves along its sides. The slowest waves are used, several of them along a
+    long side.
 
     Parameters
     ----------
     n_bits
-        Length of the codes; there is no limit to it, but ever faster waves tell ever less.
+        Length of the codes. There is no limit, but faster and faster waves add less and less.
 
     Attributes
     ----------
     eigenvalues_
-        The squared frequency of each bit's wave relative to the first's, rising: in the limit of
-        close neighbors the Laplacian's eigenvalues are in proportion to that.
+        Squared frequency of the wave of each bit relative to that of the first, ascending. In the
+        limit of close neighbors, the eigenvalues of the Laplacian are proportional to it.
+    frequencies_
+        Frequencies of the waves, one row per bit.
+    phases_
+        Phase of each wave at ``center_``.
+    thresholds_
+        Height above which the wave of a bit makes it 1: 0.
 
     References
     ----------
@@ -82,6 +113,7 @@ class SH(PeriodicHasher):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
+    >>> from bitfold.hashers import SH
     >>> X = load_digits().data
     >>> SH(n_bits=32).fit(X).encode(X)
     Codes(1797 x 32 bits)
@@ -101,12 +133,11 @@ class SH(PeriodicHasher):
         n_bits = _validation.check_integer(self.n_bits, "n_bits", rows.owner, low=1)
         directions = principal_directions(rows, min(n_bits, rows.n_features)).directions
         progress("principal directions", 1, 1)
-        low, high = extent(rows, directions)
-        modes = slowest_modes(high - low, n_bits)
-        if not modes.frequencies[-1] < _LARGEST:
-            _validation.raise_invalid("X", rows.owner, "at least 2 rows that differ", "equal ones")
-        omega = modes.frequencies
-        waves = self._fitted_waves(
-            omega[:, None] * directions[modes.directions], -omega * low[modes.directions]
-        )
+        low, high = measure_extent(rows, directions)
+        chosen, omega = select_modes(high - low, n_bits)
+        if not omega[-1] < _MAX_FLOAT32:
+            raise DataError(
+                f"All rows of X are equal; {rows.owner} needs at least 2 different ones."
+            )
+        waves = self._fitted_waves(omega[:, None] * directions[chosen], -omega * low[chosen])
         return waves | {"eigenvalues_": np.square(omega / omega[0]).astype(np.float32)}

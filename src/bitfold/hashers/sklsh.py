@@ -1,4 +1,4 @@
-"""Shift-invariant kernel LSH: random waves whose bits agree as often as a Gaussian kernel says."""
+"""Shift-invariant kernel LSH: random waves whose codes depend on a Gaussian kernel."""
 
 from __future__ import annotations
 
@@ -13,59 +13,75 @@ from bitfold._types import Float64Array, ProgressCallback, Seed
 from bitfold.hashers.base.periodic import PeriodicHasher
 from bitfold.io.rows import Rows
 
-NEIGHBOR = 50
-"""The neighbor whose mean distance is the scale of a neighborhood."""
+NEIGHBOR_RANK = 50
+"""Rank of the neighbor whose mean distance is the scale of a neighborhood."""
 
-SAMPLE = 10_000
-"""Rows among which that neighbor is looked for."""
+N_SAMPLE_ROWS = 10_000
+"""Number of rows among which neighbors are searched."""
 
-WITNESSES = 400
-"""Rows whose distances are averaged."""
+N_QUERY_ROWS = 400
+"""Number of rows whose neighbor distances are averaged."""
 
-LONGEST = 1e30
-"""A scale beyond this, or below its inverse, leaves frequencies that float32 cannot hold."""
+MAX_LENGTH = 1e30
+"""With a longer scale, or one below its inverse, frequencies do not fit into float32."""
 
-_BATCH = 16
-"""Witnesses measured together: their distances are held for every row of the sample."""
+_BATCH_ROWS = 16
+"""Number of queries measured together; their distances to all sampled rows are in memory."""
 
 
-def neighbor_distance(rows: Rows, rng: np.random.Generator, p: int = 2) -> float:
-    """Mean distance to the 50th nearest neighbor in a sample, in the p-norm; 1 if that is 0."""
-    sample = rows.sample(SAMPLE, rng)
-    witnesses = sample[rng.permutation(len(sample))[:WITNESSES]]
-    # Its own first neighbor is the witness itself.
-    rank = min(NEIGHBOR, len(sample) - 1)
+def learn_neighbor_distance(rows: Rows, rng: np.random.Generator, p: int = 2) -> float:
+    """Return the mean distance to the 50th nearest neighbor in a sample, or 1 if that is 0.
+
+    Parameters
+    ----------
+    rows
+        All rows.
+    rng
+        Generator of the sample.
+    p
+        Norm: 1 or 2.
+
+    Returns
+    -------
+    The mean distance.
+    """
+    sample = rows.sample(N_SAMPLE_ROWS, rng)
+    queries = sample[rng.permutation(len(sample))[:N_QUERY_ROWS]]
+    # The nearest row of a query is the query itself.
+    rank = min(NEIGHBOR_RANK, len(sample) - 1)
     metric = {1: "cityblock", 2: "euclidean"}[p]
 
-    def of_batch(start: int) -> Float64Array:
-        distances = cdist(witnesses[start : start + _BATCH], sample, metric)
+    def measure_batch(start: int) -> Float64Array:
+        distances = cdist(queries[start : start + _BATCH_ROWS], sample, metric)
         ranked: Float64Array = np.partition(distances, rank, axis=1)[:, rank]
         return ranked
 
-    starts = range(0, len(witnesses), _BATCH)
-    mean = float(np.concatenate(list(map_blocks(of_batch, starts))).mean())
-    return mean if mean >= 1 / LONGEST else 1.0
+    starts = range(0, len(queries), _BATCH_ROWS)
+    mean = float(np.concatenate(list(map_blocks(measure_batch, starts))).mean())
+    return mean if mean >= 1 / MAX_LENGTH else 1.0
 
 
-def scale(value: Any, name: str, owner: str) -> float:
-    """Check a length that waves are measured in."""
+def check_length(value: Any, name: str, owner: str) -> float:
+    """Return a length that frequencies are relative to; raise unless it is within 1e±30."""
     length = _validation.check_positive(value, name, owner)
-    if not 1 / LONGEST <= length <= LONGEST:
+    if not 1 / MAX_LENGTH <= length <= MAX_LENGTH:
         _validation.raise_invalid(name, owner, "between 1e-30 and 1e30", value)
     return length
 
 
-class Waves(NamedTuple):
-    """cos(w·x + b) + t, one wave a row."""
+class RandomWaves(NamedTuple):
+    """The parameters w, b and t of the waves cos(w·x + b) + t, one per row."""
 
     frequencies: Float64Array
     phases: Float64Array
     offsets: Float64Array
 
 
-def random_waves(n_bits: int, n_features: int, bandwidth: float, rng: np.random.Generator) -> Waves:
+def draw_waves(
+    n_bits: int, n_features: int, bandwidth: float, rng: np.random.Generator
+) -> RandomWaves:
     """Draw w from N(0, I/σ²), b from U[0, 2π] and t from U[-1, 1] (Sec. 2)."""
-    return Waves(
+    return RandomWaves(
         rng.standard_normal((n_bits, n_features)) / bandwidth,
         rng.uniform(0, 2 * np.pi, n_bits),
         rng.uniform(-1, 1, n_bits),
@@ -73,19 +89,18 @@ def random_waves(n_bits: int, n_features: int, bandwidth: float, rng: np.random.
 
 
 class SKLSH(PeriodicHasher):
-    """Random waves: how often two codes differ depends on the Gaussian kernel alone.
+    """Random waves: the expected Hamming distance depends on a Gaussian kernel alone.
 
-    The share of differing bits grows with the distance from 0 and levels off near 4/π² where the
-    kernel exp(-d²/2σ²) is all but 0. So the codes tell near from far at the scale σ, and nothing
-    beyond it.
+    The fraction of different bits grows with the distance and approaches 4/π² where the kernel
+    exp(-d²/2σ²) is nearly 0. The codes distinguish distances up to about σ, and none beyond.
 
     Parameters
     ----------
     n_bits
         Length of the codes.
     bandwidth
-        σ of the kernel. None is the mean distance to the 50th nearest neighbor among 10,000
-        random rows, as the authors have it.
+        σ of the kernel. None uses the mean distance to the 50th nearest neighbor among 10,000
+        random rows, as the authors do.
     random_state
         Seed or generator.
 
@@ -93,6 +108,12 @@ class SKLSH(PeriodicHasher):
     ----------
     bandwidth_
         The σ in use.
+    frequencies_
+        Frequencies of the waves, one row per bit.
+    phases_
+        Phase of each wave at ``center_``.
+    thresholds_
+        Height above which the wave of a bit makes it 1.
 
     References
     ----------
@@ -102,6 +123,7 @@ class SKLSH(PeriodicHasher):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
+    >>> from bitfold.hashers import SKLSH
     >>> X = load_digits().data
     >>> SKLSH(n_bits=32, random_state=0).fit(X).encode(X)
     Codes(1797 x 32 bits)
@@ -115,11 +137,7 @@ class SKLSH(PeriodicHasher):
     bandwidth_: float
 
     def __init__(
-        self,
-        n_bits: int = 64,
-        *,
-        bandwidth: float | None = None,
-        random_state: Seed = None,
+        self, n_bits: int = 64, *, bandwidth: float | None = None, random_state: Seed = None
     ) -> None:
         self.n_bits = n_bits
         self.bandwidth = bandwidth
@@ -127,15 +145,15 @@ class SKLSH(PeriodicHasher):
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_bits = _validation.check_integer(self.n_bits, "n_bits", rows.owner, low=1)
-        for_waves, for_sample = _validation.spawn_generators(self.random_state, 2)
+        wave_rng, sample_rng = _validation.spawn_generators(self.random_state, 2)
         if self.bandwidth is None:
-            bandwidth = neighbor_distance(rows, for_sample)
+            bandwidth = learn_neighbor_distance(rows, sample_rng)
             progress("bandwidth", 1, 1)
         else:
-            bandwidth = scale(self.bandwidth, "bandwidth", rows.owner)
-        waves = random_waves(n_bits, rows.n_features, bandwidth, for_waves)
+            bandwidth = check_length(self.bandwidth, "bandwidth", rows.owner)
+        waves = draw_waves(n_bits, rows.n_features, bandwidth, wave_rng)
         fitted = self._fitted_waves(waves.frequencies, waves.phases, -waves.offsets)
         return fitted | {"bandwidth_": bandwidth}
 
     def _check_fitted_state(self) -> None:
-        scale(self.bandwidth_, "bandwidth_", type(self).__name__)
+        check_length(self.bandwidth_, "bandwidth_", type(self).__name__)

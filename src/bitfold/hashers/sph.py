@@ -1,8 +1,7 @@
-"""Spherical hashing: a bit is whether a point lies within a sphere."""
+"""Spherical hashing: a bit says whether a point lies inside a sphere."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -11,143 +10,176 @@ import numpy as np
 from bitfold import _validation
 from bitfold._kernels import products
 from bitfold._threads import map_blocks, serial_blas
-from bitfold._types import BoolArray, Float32Array, ProgressCallback, Seed
+from bitfold._types import BoolArray, Float32Array, ProgressCallback, Seed, StepCallback
 from bitfold.codes import Codes
 from bitfold.hashers.base.hasher import Hasher
 from bitfold.io.rows import Rows, block_length
 
 MEAN_TOLERANCE = 0.10
-"""Mean of |o_ij - n/4| that is good enough, in units of n/4 (the paper's ε_m)."""
+"""Largest accepted mean of |o_ij - n/4|, in units of n/4 (ε_m of the paper)."""
 
-SPREAD_TOLERANCE = 0.15
-"""Standard deviation of o_ij that is good enough, in units of n/4 (the paper's ε_s)."""
+STD_TOLERANCE = 0.15
+"""Largest accepted standard deviation of o_ij, in units of n/4 (ε_s of the paper)."""
 
-_PIVOT_POINTS = 10
-"""Random points whose mean is a pivot's first place."""
+_POINTS_PER_PIVOT = 10
+"""Number of random points whose mean is the initial position of a pivot."""
 
-_REACH = 32.0
-"""How far out a pivot may go, in root mean squares of the points' lengths.
+_MAX_PIVOT_NORM = 32.0
+"""Maximum length of a pivot, in root mean squared lengths of the points.
 
-There its sphere is a plane to all points, and farther out float32 could not tell its sides.
+A sphere that far away is nearly a hyperplane for the points, and float32 could not distinguish
+their distances to a pivot even farther away.
 """
+
+_MAX_FLOAT32 = np.finfo(np.float32).max
 
 
 class Spheres(NamedTuple):
-    """Centers, one a row, squared radii, and how many rounds it took to place them."""
+    """Centers, one per row, squared radii, and the number of iterations that moved them."""
 
     pivots: Float32Array
     sq_radii: Float32Array
     n_iter: int
 
 
-def random_pivots(points: Float32Array, n_bits: int, rng: np.random.Generator) -> Float32Array:
-    """Start every pivot at the mean of some random points."""
-    chosen = rng.integers(len(points), size=(n_bits, _PIVOT_POINTS))
-    return np.stack([points[few].mean(axis=0) for few in chosen])
+def draw_pivots(points: Float32Array, n_bits: int, rng: np.random.Generator) -> Float32Array:
+    """Return the means of random groups of points as initial pivots."""
+    chosen = rng.integers(len(points), size=(n_bits, _POINTS_PER_PIVOT))
+    return np.stack([points[group].mean(axis=0) for group in chosen])
 
 
-def halving(pivots: Float32Array, points: Float32Array) -> tuple[Float32Array, BoolArray]:
-    """Return squared radii that have half of the points inside, and which ones are, (bits, n)."""
+def halve_points(pivots: Float32Array, points: Float32Array) -> tuple[Float32Array, BoolArray]:
+    """Return the squared radii of spheres that contain half of the points, and which those are.
+
+    Parameters
+    ----------
+    pivots
+        Centers of the spheres, one per row.
+    points
+        Points, one per row.
+
+    Returns
+    -------
+    Squared radii, and for each sphere a row that says which points are inside.
+    """
     step = block_length(len(pivots))
 
-    def of_block(start: int) -> Float32Array:
+    def measure_block(start: int) -> Float32Array:
         part = points[start : start + step]
         out = np.empty((len(part), len(pivots)), np.float32)
         products.sq_distances(part, pivots, out)
         return out
 
-    parts = list(map_blocks(of_block, range(0, len(points), step)))
+    parts = list(map_blocks(measure_block, range(0, len(points), step)))
     distances = np.ascontiguousarray(np.concatenate(parts).T)
     sq_radii = np.median(distances, axis=1)
     return sq_radii, distances < sq_radii[:, None]
 
 
-def overlaps(inside: BoolArray) -> Float32Array:
-    """Count the points that two spheres share, for every two; on the diagonal, that one holds."""
-    # Whole numbers below 2²⁴: exact in float32 in any order.
+def count_overlaps(inside: BoolArray) -> Float32Array:
+    """Count the points that each two spheres share; the diagonal counts those of one sphere."""
+    # Integers below 2²⁴ are exact in float32, in any order of summation.
     indicator = inside.astype(np.float32)
     return indicator @ indicator.T
 
 
-def balanced(shared: Float32Array, n: int) -> bool:
-    """Tell whether every two spheres share about a quarter of the n points."""
-    between = shared[np.triu_indices(len(shared), 1)].astype(np.float64)
-    if not len(between):
+def is_balanced(overlaps: Float32Array, n: int) -> bool:
+    """Return whether each two spheres share about a quarter of the n points."""
+    pairs = overlaps[np.triu_indices(len(overlaps), 1)].astype(np.float64)
+    if not len(pairs):
         return True
-    aim = n / 4
-    off = float(np.abs(between - aim).mean())
-    return off <= MEAN_TOLERANCE * aim and float(between.std()) <= SPREAD_TOLERANCE * aim
+    target = n / 4
+    mean_error = float(np.abs(pairs - target).mean())
+    return mean_error <= MEAN_TOLERANCE * target and float(pairs.std()) <= STD_TOLERANCE * target
 
 
-def pushed(pivots: Float32Array, shared: Float32Array, n: int) -> Float32Array:
-    """Move pivots away from those they share too much with, and toward the others (Alg. 1).
+def move_pivots(pivots: Float32Array, overlaps: Float32Array, n: int) -> Float32Array:
+    """Move pivots apart if they share too many points, and together if too few (Alg. 1).
 
-    The mean over j of (o_ij - n/4) / (n/4) · (p_i - p_j) / 2.
+    The force on pivot i is the mean over j of (o_ij - n/4) / (n/4) · (p_i - p_j) / 2.
     """
-    strength = (shared.astype(np.float64) - n / 4) / (n / 4) / 2
+    strength = (overlaps.astype(np.float64) - n / 4) / (n / 4) / 2
     P = pivots.astype(np.float64)
-    with serial_blas():  # the same sums on any number of cores
+    with serial_blas():  # gives the same sums on any number of cores
         force = strength.sum(axis=1, keepdims=True) * P - strength @ P
     moved: Float32Array = (P + force / len(P)).astype(np.float32)
     return moved
 
 
-def within_reach(pivots: Float32Array, reach: float) -> Float32Array:
-    """Bring pivots that went too far back to where float32 can follow."""
-    lengths = np.linalg.norm(pivots.astype(np.float64), axis=1, keepdims=True)
-    shrink = np.divide(reach, lengths, out=np.ones_like(lengths), where=lengths > reach)
-    near: Float32Array = (pivots * shrink).astype(np.float32)
-    return near
+def limit_norms(pivots: Float32Array, max_norm: float) -> Float32Array:
+    """Shorten pivots that are longer than ``max_norm``."""
+    norms = np.linalg.norm(pivots.astype(np.float64), axis=1, keepdims=True)
+    factors = np.divide(max_norm, norms, out=np.ones_like(norms), where=norms > max_norm)
+    limited: Float32Array = (pivots * factors).astype(np.float32)
+    return limited
 
 
-def spheres(
+def fit_spheres(
     points: Float32Array,
     n_bits: int,
     max_iter: int,
     rng: np.random.Generator,
-    on_step: Callable[[int, int], None],
+    on_step: StepCallback,
 ) -> Spheres:
-    """Find spheres with half of the points in each and a quarter in every two (Alg. 1)."""
+    """Find spheres that contain half of the points each and share a quarter in pairs (Alg. 1).
+
+    Parameters
+    ----------
+    points
+        Points, one per row.
+    n_bits
+        Number of spheres.
+    max_iter
+        Maximum number of iterations.
+    rng
+        Generator of the initial pivots.
+    on_step
+        Called with (done, total).
+
+    Returns
+    -------
+    The spheres.
+    """
     n = len(points)
-    reach = _REACH * float(np.sqrt(np.einsum("ij,ij->", points, points, dtype=np.float64) / n))
-    pivots = random_pivots(points, n_bits, rng)
+    mean_square = float(np.einsum("ij,ij->", points, points, dtype=np.float64) / n)
+    max_norm = _MAX_PIVOT_NORM * float(np.sqrt(mean_square))
+    pivots = draw_pivots(points, n_bits, rng)
     for n_iter in range(1, max_iter + 1):
-        sq_radii, inside = halving(pivots, points)
-        shared = overlaps(inside)
-        if n_iter == max_iter or balanced(shared, n):
+        sq_radii, inside = halve_points(pivots, points)
+        overlaps = count_overlaps(inside)
+        if n_iter == max_iter or is_balanced(overlaps, n):
             break
-        pivots = within_reach(pushed(pivots, shared, n), reach)
+        pivots = limit_norms(move_pivots(pivots, overlaps, n), max_norm)
         on_step(n_iter, max_iter)
     on_step(max_iter, max_iter)
     return Spheres(pivots, sq_radii, n_iter)
 
 
 class SpH(Hasher):
-    """Whether a point lies within each of some spheres, spread so that their bits tell most.
+    """Spherical hashing: a bit says whether a point lies inside a sphere.
 
-    Every sphere holds half of the data and every two of them a quarter: bits are balanced and
-    independent, as far as pairs go.
+    Each sphere contains half of the data, and each two spheres share a quarter: bits are balanced
+    and pairwise independent.
 
     Parameters
     ----------
     n_bits
         Length of the codes.
     n_samples
-        Random rows that the spheres are learned from.
+        Number of random rows that the spheres are learned from; all rows if there are fewer.
     max_iter
-        Rounds of measuring and moving the spheres at most; they rest once the paper's tolerances
-        are met.
+        Maximum number of iterations. They end earlier when the tolerances of the paper are met.
     random_state
         Seed or generator.
 
     Attributes
     ----------
     pivots_
-        Centers of the spheres, relative to ``center_``, one a row.
+        Centers of the spheres, relative to ``center_``, one per row.
     sq_radii_
         Squared radii of the spheres.
     n_iter_
-        Rounds it took; ``max_iter`` if the tolerances were not met before.
+        Number of iterations; ``max_iter`` if the tolerances were not met.
 
     References
     ----------
@@ -156,6 +188,7 @@ class SpH(Hasher):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
+    >>> from bitfold.hashers import SpH
     >>> X = load_digits().data
     >>> SpH(n_bits=32, random_state=0).fit(X).encode(X)
     Codes(1797 x 32 bits)
@@ -166,7 +199,6 @@ class SpH(Hasher):
         "pivots_": ("n_bits_", "n_features_in_"),
         "sq_radii_": ("n_bits_",),
     }
-
     _fitted_scalars: ClassVar[dict[str, type]] = {**Hasher._fitted_scalars, "n_iter_": int}
 
     pivots_: Float32Array
@@ -190,9 +222,9 @@ class SpH(Hasher):
         n_bits = _validation.check_integer(self.n_bits, "n_bits", rows.owner, low=1)
         n_samples = _validation.check_integer(self.n_samples, "n_samples", rows.owner, low=2)
         max_iter = _validation.check_integer(self.max_iter, "max_iter", rows.owner, low=1)
-        for_sample, for_pivots = _validation.spawn_generators(self.random_state, 2)
-        sample = rows.sample(n_samples, for_sample)
-        found = spheres(sample, n_bits, max_iter, for_pivots, partial(progress, "spheres"))
+        sample_rng, pivot_rng = _validation.spawn_generators(self.random_state, 2)
+        sample = rows.sample(n_samples, sample_rng)
+        found = fit_spheres(sample, n_bits, max_iter, pivot_rng, partial(progress, "spheres"))
         return {
             "n_bits_": n_bits,
             "pivots_": found.pivots,
@@ -201,25 +233,43 @@ class SpH(Hasher):
         }
 
     def _embed_block(self, values: Float32Array) -> Float32Array:
-        """r² - d²: above zero within the sphere."""
+        """Return r² - d², which is positive inside the sphere."""
         out = np.empty((len(values), self.n_bits_), np.float32)
         products.sq_distances(values, self.pivots_, out)
         np.subtract(self.sq_radii_, out, out=out)
-        # A row whose squared distance is too large for float32 is outside all the same.
-        return out.clip(-_LARGEST, _LARGEST, out=out)
+        # A row whose squared distance overflows float32 is outside of the sphere.
+        return out.clip(-_MAX_FLOAT32, _MAX_FLOAT32, out=out)
 
     @staticmethod
     def distance(a: Codes, b: Codes) -> Float32Array:
-        """Return the spherical Hamming distances of codes, (len(a), len(b)).
+        """Return the spherical Hamming distances between codes.
 
-        Spheres that hold one of the two points, over spheres that hold both: more common spheres
-        bound the two points' distance more tightly. Without a common one the divisor is
-        1 / n_bits, which makes the distance greater than any with; that of equal codes is 0.
+        It is the number of spheres that contain one of the two points, divided by the number of
+        spheres that contain both: common spheres bound the distance of the points. Without a
+        common sphere the divisor is 1 / n_bits, which makes the distance larger than any other.
+        Equal codes have the distance 0.
 
         Parameters
         ----------
         a, b
             Codes of equal length.
+
+        Returns
+        -------
+        One row per code of ``a``, one column per code of ``b``.
+
+        Raises
+        ------
+        ParameterError
+            If the codes have different lengths.
+
+        Examples
+        --------
+        >>> from bitfold import Codes
+        >>> from bitfold.hashers import SpH
+        >>> codes = Codes.from_bits([[1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 1, 1]])
+        >>> SpH.distance(codes[:1], codes)
+        array([[ 0.,  2., 16.]], dtype=float32)
         """
         if a.n_bits != b.n_bits:
             _validation.raise_invalid("b", "distance", f"codes of {a.n_bits} bits", b.n_bits)
@@ -228,12 +278,8 @@ class SpH(Hasher):
         left = a.unpack().astype(np.float32)
         for start in range(0, len(b), step):
             right = b[start : start + step].unpack().astype(np.float32)
-            both = left @ right.T
-            either = left.sum(axis=1)[:, None] + right.sum(axis=1) - 2 * both
-            np.divide(
-                either, np.maximum(both, 1 / a.n_bits), out=out[:, start : start + len(right)]
-            )
+            n_both = left @ right.T
+            n_one = left.sum(axis=1)[:, None] + right.sum(axis=1) - 2 * n_both
+            block = out[:, start : start + len(right)]
+            np.divide(n_one, np.maximum(n_both, 1 / a.n_bits), out=block)
         return out
-
-
-_LARGEST = np.finfo(np.float32).max

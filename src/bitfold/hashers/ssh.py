@@ -1,4 +1,4 @@
-"""Semi-supervised hashing: directions that agree with labeled pairs and vary over all rows."""
+"""Semi-supervised hashing: directions that agree with labeled pairs and have large variance."""
 
 from __future__ import annotations
 
@@ -19,46 +19,57 @@ from bitfold._types import (
     Seed,
     StepCallback,
 )
-from bitfold.hashers._labels import SupervisedMixin, labeled
+from bitfold.hashers._labels import SupervisedMixin, find_labeled_rows
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.io.rows import Rows
 
 ALPHA = 0.3
-"""How much a pair on which a bit was wrong weighs more for the next ones."""
+"""Additional weight of pairs that a bit got wrong, for the bits after it."""
 
 _RHO = 0.01
-"""Penalty ρ on directions that are not orthogonal, as part of the largest eigenvalue."""
+"""Penalty ρ of directions that are not orthogonal, as a fraction of the largest eigenvalue."""
 
 _VARIANTS = ("sequential", "nonorthogonal", "orthogonal")
 
 
 def pair_labels(classes: Int64Array) -> Float32Array:
-    """S: 1 for a pair of one class, -1 for others."""
+    """Return the matrix S: 1 for pairs of the same class, -1 for others."""
     S: Float32Array = np.where(classes[:, None] == classes, np.float32(1), np.float32(-1))
     return S
 
 
-def agreement(X: Float32Array, S: Float32Array) -> Float64Array:
-    """Return XᵀSX / n²: along w, the mean of S_ij times the projections of i and of j."""
+def measure_agreement(X: Float32Array, S: Float32Array) -> Float64Array:
+    """Return XᵀSX / n²: along w, the mean of S_ij times the projections of rows i and j."""
     product = (X.T @ (S @ X)).astype(np.float64)
-    # Rounding apart it is symmetric, which a Cholesky factor takes at its word.
+    # Rounding makes it slightly asymmetric, which a Cholesky factorization would ignore.
     symmetric: Float64Array = (product + product.T) / (2 * len(X) ** 2)
     return symmetric
 
 
-def orthogonal(M: Float64Array, n_bits: int) -> Float64Array:
-    """Return the leading eigenvectors of the adjusted covariance M, one a row."""
+def learn_orthogonal(M: Float64Array, n_bits: int) -> Float64Array:
+    """Return the leading eigenvectors of the adjusted covariance M, one per row."""
     return largest_eigenvectors(M, n_bits).vectors.T
 
 
-def nonorthogonal(M: Float64Array, n_bits: int) -> Float64Array:
-    """Return directions that may lean toward the strong ones, one a row.
+def learn_nonorthogonal(M: Float64Array, n_bits: int) -> Float64Array:
+    """Return directions that may be correlated, one per row.
 
-    Where orthogonality is but a penalty ρ |WᵀW - I|², W is L U for the leading eigenvectors U of M
-    and the Cholesky factor L of I + M / ρ.
+    With a penalty ρ |WᵀW - I|² instead of the constraint WᵀW = I, W is L U for the leading
+    eigenvectors U of M and the Cholesky factor L of I + M / ρ.
+
+    Parameters
+    ----------
+    M
+        Adjusted covariance.
+    n_bits
+        Number of directions.
+
+    Returns
+    -------
+    One direction per row.
     """
     values, vectors = largest_eigenvectors(M, len(M))
-    # ρ has to exceed what M lacks to be positive.
+    # I + M / ρ must be positive definite.
     rho = max(_RHO * values[0], -2 * values[-1])
     if rho <= 0:
         return vectors[:, :n_bits].T
@@ -67,28 +78,43 @@ def nonorthogonal(M: Float64Array, n_bits: int) -> Float64Array:
     return W.T
 
 
-def emphasize(S: Float32Array, projections: Float32Array, alpha: float = ALPHA) -> Float32Array:
-    """Return S - α T: pairs that these projections have on the wrong side weigh more.
+def emphasize_errors(
+    S: Float32Array, projections: Float32Array, alpha: float = ALPHA
+) -> Float32Array:
+    """Return S - α T, in which pairs on the wrong side have more weight.
 
-    T is the product of the two projections where its sign is not that of S, and 0 elsewhere. The
-    projections are taken at unit mean square, as data come in any unit.
+    T is the product of two projections where its sign differs from that of S, and 0 elsewhere.
+    The projections are scaled to a mean square of 1, because data may have any unit.
+
+    Parameters
+    ----------
+    S
+        Labels of the pairs.
+    projections
+        Projections of the rows onto a direction.
+    alpha
+        α.
+
+    Returns
+    -------
+    The new labels of the pairs.
     """
     scale = np.sqrt(np.mean(projections**2, dtype=np.float64)) or 1.0
     p = (projections / scale).astype(np.float32)
     products = np.outer(p, p)
-    wrong = products * S < 0
-    return S - np.where(wrong, np.float32(alpha) * products, np.float32(0))
+    is_wrong = products * S < 0
+    return S - np.where(is_wrong, np.float32(alpha) * products, np.float32(0))
 
 
 def deflate(C: Float64Array, w: Float64Array) -> Float64Array:
-    """Return the covariance of the residues x - w wᵀx, w being of length 1."""
+    """Return the covariance of the residuals x - w wᵀx for a unit vector w."""
     Cw = C @ w
     cross = np.outer(w, Cw)
-    rest: Float64Array = C - cross - cross.T + (w @ Cw) * np.outer(w, w)
-    return rest
+    deflated: Float64Array = C - cross - cross.T + (w @ Cw) * np.outer(w, w)
+    return deflated
 
 
-def sequential(
+def learn_sequential(
     X: Float32Array,
     S: Float32Array,
     C: Float64Array,
@@ -97,7 +123,7 @@ def sequential(
     *,
     on_step: StepCallback | None = None,
 ) -> Float64Array:
-    """Return directions, one a row, each learned to correct those before it (SPLH).
+    """Return directions that each correct the errors of those before (SPLH), one per row.
 
     Parameters
     ----------
@@ -112,13 +138,17 @@ def sequential(
     eta
         Weight of the variance.
     on_step
-        Called with (done, total) as the work goes on.
+        Called with (done, total).
+
+    Returns
+    -------
+    One direction per row.
     """
     W = np.empty((n_bits, X.shape[1]))
     for bit in range(n_bits):
-        w = largest_eigenvectors(agreement(X, S) + eta * C, 1).vectors[:, 0]
+        w = largest_eigenvectors(measure_agreement(X, S) + eta * C, 1).vectors[:, 0]
         W[bit] = w
-        S = emphasize(S, X @ w.astype(np.float32))
+        S = emphasize_errors(S, X @ w.astype(np.float32))
         C = deflate(C, w)
         if on_step:
             on_step(bit + 1, n_bits)
@@ -128,23 +158,31 @@ def sequential(
 class SSH(SupervisedMixin, LinearHasher):
     """Semi-supervised hashing.
 
-    Directions along which labeled rows of one class lie on one side and those of others on the
-    other, while all rows, labeled or not, vary much.
+    Each direction has labeled rows of the same class on the same side and those of different
+    classes on different sides, and a large variance over all rows. Rows labeled -1 contribute to
+    the variance only.
 
     Parameters
     ----------
     n_bits
-        Length of the codes; None is 64, or the number of features if there are less. Only the
+        Length of the codes. None uses 64, or the number of features if that is smaller. Only the
         sequential variant can have more bits than features.
     variant
-        "sequential" learns a bit at a time, with more weight on the pairs that the last one had
-        wrong (SPLH); "nonorthogonal" and "orthogonal" learn all bits at once.
+        "sequential" learns one bit at a time, with more weight on the pairs that the bits before
+        got wrong (SPLH); "nonorthogonal" and "orthogonal" learn all bits at once.
     n_samples
-        Labeled rows whose pairs are learned from; all of them when there are less.
+        Number of labeled rows whose pairs are learned from; all labeled rows if there are fewer.
     eta
         Weight of the variance.
     random_state
         Seed or generator.
+
+    Attributes
+    ----------
+    directions_
+        Normals of the hyperplanes, one per bit.
+    thresholds_
+        Offset of each hyperplane along its normal: 0.
 
     References
     ----------
@@ -153,6 +191,7 @@ class SSH(SupervisedMixin, LinearHasher):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
+    >>> from bitfold.hashers import SSH
     >>> X, y = load_digits(return_X_y=True)
     >>> SSH(n_bits=32, random_state=0).fit(X, y).encode(X)
     Codes(1797 x 32 bits)
@@ -182,14 +221,14 @@ class SSH(SupervisedMixin, LinearHasher):
             n_bits = n_bits_within_features(self.n_bits, rows)
         n_samples = _validation.check_integer(self.n_samples, "n_samples", owner, low=2)
         eta = _validation.check_positive(self.eta, "eta", owner)
-        known = labeled(y, len(rows), owner)
-        part = known.sample(n_samples, _validation.make_generator(self.random_state))
-        X, S = rows.take(part.rows), pair_labels(part.classes)
+        labeled = find_labeled_rows(y, len(rows), owner)
+        chosen = labeled.sample(n_samples, _validation.make_generator(self.random_state))
+        X, S = rows.take(chosen.rows), pair_labels(chosen.classes)
         C = covariance(rows)
         with serial_blas():
             if variant == "sequential":
-                W = sequential(X, S, C, n_bits, eta, on_step=partial(progress, "bits"))
+                W = learn_sequential(X, S, C, n_bits, eta, on_step=partial(progress, "bits"))
             else:
-                learn = orthogonal if variant == "orthogonal" else nonorthogonal
-                W = learn(agreement(X, S) + eta * C, n_bits)
+                learn = learn_orthogonal if variant == "orthogonal" else learn_nonorthogonal
+                W = learn(measure_agreement(X, S) + eta * C, n_bits)
         return self._fitted_hyperplanes(W)

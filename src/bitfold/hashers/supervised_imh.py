@@ -12,7 +12,7 @@ from bitfold._progress import ignore_progress
 from bitfold._types import Float32Array, ProgressCallback, Seed
 from bitfold.base_set import BaseStrategy, KMeansBase
 from bitfold.embedding import Embedding
-from bitfold.hashers._labels import SupervisedMixin, labeled
+from bitfold.hashers._labels import SupervisedMixin, find_labeled_rows
 from bitfold.hashers.imh import N_SAMPLE_ROWS, IMHState, ManifoldHasher, rotate
 from bitfold.induction import learn_bandwidth
 from bitfold.io.rows import Rows
@@ -150,7 +150,7 @@ class SupervisedIMH(SupervisedMixin, ManifoldHasher):
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
-        n_bits = self._check_n_bits(labeled(y, len(rows), type(self).__name__).n_classes)
+        n_bits = self._check_n_bits(find_labeled_rows(y, len(rows), type(self).__name__).n_classes)
         checked = self._checked_parameters(KMeansBase(1000))
         checked["n_components"] = self.n_components
         return fit_supervised_imh(rows, y, n_bits, progress=progress, **checked)._asdict()
