@@ -11,7 +11,7 @@ from benchmarks._harness import Ratio, side_by_side
 from benchmarks.core import vectors
 from bitfold.hashers import ITQ, LSH, PCAH, Hasher
 from bitfold.hashers.base.linear import LinearHasher
-from bitfold.hashers.itq import SAMPLE
+from bitfold.hashers.itq import MAX_SAMPLE_ROWS
 
 FloatArray = NDArray[np.float32]
 
@@ -37,7 +37,7 @@ def covariance(X: FloatArray) -> Callable[[], object]:
 def rotation(n_bits: int) -> Callable[[], None]:
     """Both products of each of ITQ's 50 iterations."""
     rng = np.random.default_rng(0)
-    V = rng.standard_normal((SAMPLE, n_bits)).astype(np.float32)
+    V = rng.standard_normal((MAX_SAMPLE_ROWS, n_bits)).astype(np.float32)
     R = rng.standard_normal((n_bits, n_bits)).astype(np.float32)
     Z, square = np.empty_like(V), np.empty_like(R)
 

@@ -1,4 +1,4 @@
-"""Binary reconstructive embeddings: exact line searches that lower the error they claim to."""
+"""Binary reconstructive embeddings: line searches against brute force, and decreasing errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ from threadpoolctl import threadpool_limits
 
 from bitfold._kernels.reconstruction import line_search, pair_costs, sweep_bit
 from bitfold.hashers import BRE
-from bitfold.hashers.bre import Pairs, distances, errors, reconstruct, training_pairs
+from bitfold.hashers.bre import (
+    TrainingPairs,
+    draw_training_pairs,
+    reconstruct,
+    reconstruction_errors,
+    target_distances,
+)
 from bitfold.rotation import unit_rows
 
 Array = NDArray[Any]
@@ -30,60 +36,60 @@ def one_thread() -> Iterator[None]:
 
 @cache
 def sample() -> Array:
-    """Return directions of some digits from their mean."""
+    """Return the directions of some digits as seen from their mean."""
     X = load_digits().data[:N]
     return unit_rows(X - X.mean(axis=0)).astype(np.float64)
 
 
-def pairs() -> Pairs:
-    return training_pairs(distances(sample()), 8, 8, np.random.default_rng(0))
+def pairs() -> TrainingPairs:
+    return draw_training_pairs(target_distances(sample()), 8, 8, np.random.default_rng(0))
 
 
 def first_rows() -> Array:
-    """Return the row at which each entry of the pairs is listed."""
+    """Return the row that each entry of the pairs belongs to."""
     return np.repeat(np.arange(N), np.diff(pairs().starts))
 
 
 def squared_error(values: Array) -> float:
-    """Σ (d - Hamming / b)² over the pairs, (bits, rows) reals given: the paper's objective."""
-    _, others, targets = pairs()
+    """Return the objective of the paper, Σ (d - Hamming / b)², for reals of shape (bits, rows)."""
+    _, partners, targets = pairs()
     bits = values > 0
-    apart = (bits[:, first_rows()] != bits[:, others]).mean(axis=0)
+    apart = (bits[:, first_rows()] != bits[:, partners]).mean(axis=0)
     return float(((targets - apart) ** 2).sum())
 
 
 def test_targets_are_distances_between_directions() -> None:
     X = sample()
     expected = ((X[:, None] - X) ** 2).sum(axis=2) / 4
-    np.testing.assert_allclose(distances(X), expected, atol=1e-12)
-    assert distances(X).max() <= 1
+    np.testing.assert_allclose(target_distances(X), expected, atol=1e-12)
+    assert target_distances(X).max() <= 1
 
 
-def test_pairs_are_mutual_and_hold_the_nearest() -> None:
-    d = distances(sample())
-    starts, others, targets = pairs()
+def test_pairs_are_symmetric_and_include_the_nearest() -> None:
+    d = target_distances(sample())
+    starts, partners, targets = pairs()
     mutual = np.zeros((N, N), bool)
-    mutual[first_rows(), others] = True
+    mutual[first_rows(), partners] = True
     np.testing.assert_array_equal(mutual, mutual.T)
     assert not mutual.diagonal().any()
-    np.testing.assert_array_equal(targets, d[first_rows(), others])
+    np.testing.assert_array_equal(targets, d[first_rows(), partners])
     near = np.argsort(d + np.eye(N) * 9, axis=1)[:, :8]
     assert np.take_along_axis(mutual, near, axis=1).all()
-    # Random ones are farther, and there are about as many.
+    # Random rows are farther away, and there are about as many of them.
     assert 1.5 * 8 * N < starts[-1] < 4 * 8 * N
-    assert training_pairs(d, 8, 0, np.random.default_rng(0)).starts[-1] < 0.7 * starts[-1]
+    assert draw_training_pairs(d, 8, 0, np.random.default_rng(0)).starts[-1] < 0.7 * starts[-1]
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_a_line_search_finds_what_a_fine_grid_finds(seed: int) -> None:
+def test_line_search_finds_the_minimum(seed: int) -> None:
     rng = np.random.default_rng(seed)
     K = sample() @ sample().T
     values = rng.standard_normal((BITS, 10)) @ K[:10]
-    starts, others, _ = pairs()
+    starts, partners, _ = pairs()
     signs = np.where(values[2] > 0, 1, -1).astype(np.int8)
-    costs = np.empty(len(others))
-    pair_costs(errors(values > 0, pairs()), starts, others, signs, 1 / BITS, costs)
-    t, gain = line_search(values[2], K[seed], starts, others, costs, signs)
+    costs = np.empty(len(partners))
+    pair_costs(reconstruction_errors(values > 0, pairs()), starts, partners, signs, 1 / BITS, costs)
+    t, gain = line_search(values[2], K[seed], starts, partners, costs, signs)
     np.testing.assert_array_equal(signs, np.where(values[2] > 0, 1, -1))
 
     def at(t: float) -> float:
@@ -91,80 +97,80 @@ def test_a_line_search_finds_what_a_fine_grid_finds(seed: int) -> None:
         moved[2] += t * K[seed]
         return squared_error(moved)
 
-    # A place in each gap between flips, and beyond them all.
+    # One point in each gap between flips, and one beyond each end.
     flips = np.sort(-values[2] / K[seed])
-    places = np.concatenate([[flips[0] - 1], (flips[1:] + flips[:-1]) / 2, [flips[-1] + 1]])
-    assert at(t) == pytest.approx(min(map(at, places)), abs=1e-9)
-    # The error counts each pair at both its rows.
+    points = np.concatenate([[flips[0] - 1], (flips[1:] + flips[:-1]) / 2, [flips[-1] + 1]])
+    assert at(t) == pytest.approx(min(map(at, points)), abs=1e-9)
+    # The error counts each pair once for both of its rows.
     assert at(0) - at(t) == pytest.approx(2 * gain, abs=1e-9)
     assert gain > 0
 
 
-def test_a_line_without_a_better_place_is_left_alone() -> None:
-    starts, others, _ = pairs()
+def test_line_search_without_improvement_does_not_move() -> None:
+    starts, partners, _ = pairs()
     values = np.ones(N)
     signs = np.ones(N, np.int8)
-    costs = np.ones(len(others))
+    costs = np.ones(len(partners))
     along = sample() @ sample()[0]
-    assert line_search(values, along, starts, others, costs, signs) == (0, 0)
-    assert line_search(values, np.zeros(N), starts, others, -costs, signs) == (0, 0)
+    assert line_search(values, along, starts, partners, costs, signs) == (0, 0)
+    assert line_search(values, np.zeros(N), starts, partners, -costs, signs) == (0, 0)
 
 
-def test_a_row_at_zero_flips_on_the_side_to_which_it_rises() -> None:
-    starts, others = np.array([0, 1, 2]), np.array([1, 0])
+def test_row_at_zero_flips_in_the_direction_of_its_slope() -> None:
+    starts, partners = np.array([0, 1, 2]), np.array([1, 0])
     costs, signs = np.array([-1.0, -1.0]), np.array([-1, -1], np.int8)
     for slope in (1.0, -1.0):
         along = np.array([slope, 0.0])
-        t, gain = line_search(np.array([0.0, -1.0]), along, starts, others, costs, signs)
+        t, gain = line_search(np.array([0.0, -1.0]), along, starts, partners, costs, signs)
         assert gain == 1
         assert t * slope > 0
 
 
-def test_rows_that_are_the_same_flip_together() -> None:
-    starts, others = np.array([0, 1, 2]), np.array([1, 0])
+def test_equal_rows_flip_together() -> None:
+    starts, partners = np.array([0, 1, 2]), np.array([1, 0])
     costs, signs = np.array([-1.0, -1.0]), np.array([-1, -1], np.int8)
-    assert line_search(-np.ones(2), np.ones(2), starts, others, costs, signs) == (0, 0)
+    assert line_search(-np.ones(2), np.ones(2), starts, partners, costs, signs) == (0, 0)
 
 
-def test_errors_are_kept_up_to_date() -> None:
+def test_errors_are_updated_during_a_sweep() -> None:
     rng = np.random.default_rng(0)
     K = sample() @ sample().T
     W = rng.standard_normal((BITS, 12))
-    left = errors(W @ K[:12] > 0, pairs())
-    starts, others, _ = pairs()
+    errors = reconstruction_errors(W @ K[:12] > 0, pairs())
+    starts, partners, _ = pairs()
     for bit in range(BITS):
-        sweep_bit(W[bit], K[:12], left, starts, others, 1 / BITS)
-    np.testing.assert_allclose(left, errors(W @ K[:12] > 0, pairs()), atol=1e-12)
-    np.testing.assert_allclose((left**2).sum(), squared_error(W @ K[:12]))
+        sweep_bit(W[bit], K[:12], errors, starts, partners, 1 / BITS)
+    np.testing.assert_allclose(errors, reconstruction_errors(W @ K[:12] > 0, pairs()), atol=1e-12)
+    np.testing.assert_allclose((errors**2).sum(), squared_error(W @ K[:12]))
 
 
-def test_the_error_falls_with_every_sweep() -> None:
+def test_error_decreases_with_every_sweep() -> None:
     rng = np.random.default_rng(0)
-    members = np.array([rng.choice(N, 12, replace=False) for _ in range(BITS)])
+    anchors = np.array([rng.choice(N, 12, replace=False) for _ in range(BITS)])
     start = rng.standard_normal((BITS, 12))
     K = sample() @ sample().T
-    W, objectives = reconstruct(K, pairs(), members, start, 4)
+    W, objectives = reconstruct(K, pairs(), anchors, start, 4)
     assert len(objectives) == 5
     assert (np.diff(objectives) <= 0).all()
     assert objectives[1] < 0.7 * objectives[0]
     assert objectives[-1] < objectives[1]
     for coefficients, objective in ((start, objectives[0]), (W, objectives[-1])):
-        values = np.array([w @ K[chosen] for w, chosen in zip(coefficients, members, strict=True)])
-        assert squared_error(values) == pytest.approx(objective * len(pairs().others))
+        values = np.array([w @ K[chosen] for w, chosen in zip(coefficients, anchors, strict=True)])
+        assert squared_error(values) == pytest.approx(objective * len(pairs().partners))
 
 
-def test_hamming_distances_follow_the_data_s() -> None:
+def test_hamming_distances_approximate_distances() -> None:
     X = load_digits().data
     new = X[1200:1500]
     center = X[:1200].mean(axis=0)
-    d = distances(unit_rows(new - center).astype(np.float64))
-    off = []
+    d = target_distances(unit_rows(new - center).astype(np.float64))
+    mean_errors = []
     for max_iter in (0, 3):
         ours = BRE(32, n_samples=300, max_iter=max_iter, random_state=0).fit(X[:1200])
         bits = ours.transform(new).astype(bool)
         apart = (bits[:, None] != bits).mean(axis=2)
-        off.append(float(np.mean((apart - d) ** 2)))
-    assert off[1] < 0.8 * off[0]
+        mean_errors.append(float(np.mean((apart - d) ** 2)))
+    assert mean_errors[1] < 0.8 * mean_errors[0]
 
 
 def test_directions_have_unit_length() -> None:

@@ -1,4 +1,4 @@
-"""Kernelized LSH: normals that are the paper's, and as random as Gaussian ones."""
+"""Kernelized LSH: normals by the formula of the paper, nearly Gaussian."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from bitfold.hashers import KLSH
 from bitfold.hashers.base.kernel import kernel, learn_bandwidth
-from bitfold.hashers.klsh import inverse_root, random_coefficients, subsets
+from bitfold.hashers.klsh import compute_coefficients, draw_subsets
 from bitfold.metrics import map_scorer
 
 Array = NDArray[Any]
@@ -40,25 +40,15 @@ def kernels(rows: Array) -> Array:
     return kernel(rows, anchors, learn_bandwidth(anchors, anchors)).astype(np.float64)
 
 
-def test_the_inverse_root_is_one_where_it_can_be() -> None:
-    K = KernelCenterer().fit_transform(kernels(digits()[:M]))
-    root = inverse_root(K)
-    np.testing.assert_allclose(root, root.T, atol=1e-9)
-    # Centered kernels have one direction less than anchors.
-    onto = root @ K @ root
-    np.testing.assert_allclose(onto, np.eye(M) - 1 / M, atol=1e-4)
-    np.testing.assert_allclose(root.sum(axis=0), 0, atol=1e-3)
-
-
-def test_subsets_have_their_size_and_differ() -> None:
-    chosen = subsets(40, M, 7, np.random.default_rng(0))
+def test_subsets_have_the_given_size_and_differ() -> None:
+    chosen = draw_subsets(40, M, 7, np.random.default_rng(0))
     assert set(np.unique(chosen)) == {0, 1}
     np.testing.assert_array_equal(chosen.sum(axis=1), 7)
     assert len(np.unique(chosen, axis=0)) == 40
 
 
-def test_reals_are_those_of_hyperplanes_in_the_kernel_s_space() -> None:
-    # The kernel's space written out, by kernel PCA: there the paper's formula is plain algebra.
+def test_embedding_follows_the_paper() -> None:
+    # In the explicit feature space of kernel PCA, the formula of the paper is plain algebra.
     K = kernels(digits()[:M])
     space = KernelPCA(kernel="precomputed").fit(K)
     points = space.transform(K)
@@ -67,24 +57,24 @@ def test_reals_are_those_of_hyperplanes_in_the_kernel_s_space() -> None:
     covariance = points.T @ points / M
     np.testing.assert_allclose(covariance, np.diag(covariance.diagonal()), atol=1e-6)
     whiten = 1 / np.sqrt(covariance.diagonal())
-    chosen = subsets(24, M, size, np.random.default_rng(0).spawn(2)[1])
+    chosen = draw_subsets(24, M, size, np.random.default_rng(0).spawn(2)[1])
     sums = np.sqrt(size) * (chosen @ points / size - points.mean(axis=0))
     normals = sums * whiten
     new = digits()[M:]
     expected = space.transform(kernels(new)) @ normals.T
     reals = ours.embed(new)
-    # Scale apart: a factor of √(M / size) that signs do not see.
+    # The factor √(M / size) does not change the signs.
     np.testing.assert_allclose(
         reals * np.sqrt(M / size), expected, atol=2e-3 * np.abs(expected).max()
     )
 
 
-def test_normals_are_about_gaussian() -> None:
+def test_normals_are_nearly_gaussian() -> None:
     K = KernelCenterer().fit_transform(kernels(digits()[:M]))
     values, vectors = np.linalg.eigh(K)
-    chosen = subsets(3000, M, 20, np.random.default_rng(0))
-    w = random_coefficients(K, chosen)
-    # Coordinates of Σ w_i φ(a_i) along the leading axes of the kernel's space.
+    chosen = draw_subsets(3000, M, 20, np.random.default_rng(0))
+    w = compute_coefficients(K, chosen)
+    # Coordinates of Σ w_i φ(a_i) along the leading axes of the feature space.
     normals = (w @ vectors[:, -10:]) * np.sqrt(values[-10:])
     spread = np.sqrt(20 * (M - 20) / (M * (M - 1)))
     np.testing.assert_allclose(normals.std(axis=0), spread, rtol=0.08)
@@ -94,8 +84,8 @@ def test_normals_are_about_gaussian() -> None:
     assert max(distances) < 0.06
 
 
-def test_a_subset_of_more_than_half_the_anchors_is_half_of_them() -> None:
-    # All anchors together would be no direction.
+def test_subsets_contain_at_most_half_of_the_anchors() -> None:
+    # The sum of all anchors does not define a direction.
     ours = KLSH(8, n_anchors=20, n_subset=20, random_state=0).fit(digits())
     half = KLSH(8, n_anchors=20, n_subset=10, random_state=0).fit(digits())
     np.testing.assert_array_equal(ours.coefficients_, half.coefficients_)

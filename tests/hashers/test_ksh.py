@@ -1,4 +1,4 @@
-"""Supervised hashing with kernels: its residue, its gradient, and bits that explain the labels."""
+"""Supervised hashing with kernels: residual, gradient, and bits that explain the labels."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from scipy.optimize import approx_fprime
 from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
+from bitfold._linalg.spectral import signs, whiten_columns
 from bitfold.hashers import ITQ, KSH, ksh
 from bitfold.hashers.base.kernel import centered_kernel, kernel, learn_bandwidth
 from bitfold.hashers.ksh import (
-    Residue,
+    Residual,
     descend,
-    sign,
+    learn_bits,
     smooth_loss,
     smooth_sign,
-    supervised_bits,
-    whitening,
 )
 from bitfold.metrics import map_scorer
 
@@ -52,70 +51,70 @@ def sample() -> Sample:
     return Sample(centered_kernel(K, "KSH").values, y[:300].astype(np.int64))
 
 
-def likeness(classes: Array) -> Array:
-    """S as the paper writes it."""
+def pair_labels(classes: Array) -> Array:
+    """Return S as in the paper."""
     return np.where(classes[:, None] == classes, 1.0, -1.0)
 
 
-def half_explained(n_bits: int = 6) -> tuple[Residue, Array]:
-    """Return a residue after two random bits, and the same written out."""
+def half_explained(n_bits: int = 6) -> tuple[Residual, Array]:
+    """Return a residual after two random bits, and the same as a matrix."""
     K, classes = sample()
     rng = np.random.default_rng(0)
-    residue, R = Residue(classes, n_bits), n_bits * likeness(classes)
+    residual, R = Residual(classes, n_bits), n_bits * pair_labels(classes)
     for _ in range(2):
-        h = sign(rng.standard_normal(len(K)))
-        residue.subtract(h)
+        h = signs(rng.standard_normal(len(K)))
+        residual.subtract(h)
         R -= np.outer(h, h)
-    return residue, R
+    return residual, R
 
 
-def test_the_residue_is_the_matrix_of_the_paper() -> None:
+def test_residual_is_the_matrix_of_the_paper() -> None:
     K = sample().K
-    residue, R = half_explained()
+    residual, R = half_explained()
     v = np.random.default_rng(1).standard_normal(len(K))
-    np.testing.assert_allclose(residue.times(v), R @ v)
-    np.testing.assert_allclose(residue.fit(v), v @ R @ v)
-    np.testing.assert_allclose(residue.between(K), K.T @ R @ K, atol=1e-6)
-    np.testing.assert_allclose(residue.square, (R * R).sum())
+    np.testing.assert_allclose(residual.multiply(v), R @ v)
+    np.testing.assert_allclose(residual.measure_fit(v), v @ R @ v)
+    np.testing.assert_allclose(residual.project(K), K.T @ R @ K, atol=1e-6)
+    np.testing.assert_allclose(residual.sq_norm, (R * R).sum())
 
 
-def test_the_smooth_sign_is_the_paper_s_sigmoid() -> None:
+def test_smooth_sign_is_the_sigmoid_of_the_paper() -> None:
     x = np.linspace(-20, 20, 101)
     np.testing.assert_allclose(smooth_sign(x), 2 / (1 + np.exp(-x)) - 1, atol=1e-15)
     assert np.isfinite(smooth_sign(np.array([-1e300, 1e300]))).all()
 
 
-def test_the_gradient_is_that_of_the_loss() -> None:
+def test_gradient_agrees_with_finite_differences() -> None:
     K = sample().K
-    residue, R = half_explained()
+    residual, R = half_explained()
     a = np.random.default_rng(2).normal(0, 2, K.shape[1:])
-    loss, gradient = smooth_loss(a, K, residue)
+    loss, gradient = smooth_loss(a, K, residual)
     phi = 2 / (1 + np.exp(-K @ a)) - 1
     np.testing.assert_allclose(loss, -phi @ R @ phi)
-    numeric = approx_fprime(a, lambda at: smooth_loss(at, K, residue)[0], 1e-6)
+    numeric = approx_fprime(a, lambda at: smooth_loss(at, K, residual)[0], 1e-6)
     np.testing.assert_allclose(gradient, numeric, atol=1e-4 * np.abs(gradient).max())
 
 
-def test_the_descent_lowers_the_smooth_loss() -> None:
+def test_descent_decreases_the_smooth_loss() -> None:
     K, _ = sample()
-    Z = K @ whitening(K)
-    residue, _ = half_explained()
+    Z = K @ whiten_columns(K, 1e-7)
+    residual, _ = half_explained()
     start = np.random.default_rng(3).normal(0, 0.1, Z.shape[1:])
-    losses = [smooth_loss(descend(start, Z, residue, n), Z, residue)[0] for n in (0, 1, 3, 8)]
-    assert losses[0] == smooth_loss(start, Z, residue)[0]
+    losses = [smooth_loss(descend(start, Z, residual, n), Z, residual)[0] for n in (0, 1, 3, 8)]
+    assert losses[0] == smooth_loss(start, Z, residual)[0]
     assert (np.diff(losses) < 0).all()
-    _, slope = smooth_loss(descend(start, Z, residue), Z, residue)
-    _, at_first = smooth_loss(start, Z, residue)
+    _, slope = smooth_loss(descend(start, Z, residual), Z, residual)
+    _, at_first = smooth_loss(start, Z, residual)
     assert np.linalg.norm(slope) < 0.2 * np.linalg.norm(at_first)
 
 
-def test_the_descent_never_raises_the_smooth_loss() -> None:
+def test_descent_never_increases_the_smooth_loss() -> None:
     K, _ = sample()
-    Z = K @ whitening(K)
-    residue, _ = half_explained()
+    Z = K @ whiten_columns(K, 1e-7)
+    residual, _ = half_explained()
     for seed in range(5):
         start = np.random.default_rng(seed).normal(0, 0.01, Z.shape[1:])
-        losses = [smooth_loss(descend(start, Z, residue, n), Z, residue)[0] for n in range(20)]
+        losses = [smooth_loss(descend(start, Z, residual, n), Z, residual)[0] for n in range(20)]
         assert (np.diff(losses) <= 1e-12 * np.abs(losses[1:])).all()
 
 
@@ -124,14 +123,14 @@ def test_momentum_that_overshoots_is_dropped(monkeypatch: pytest.MonkeyPatch) ->
     script = [(1.0, 90.0), (3.0, 80.0), (9.0, 85.0), (4.0, 70.0), (8.0, 70.0), (7.0, 70.0)]
     starts: list[float] = []
 
-    def scripted_step(a: Array, K: Array, residue: Residue, step: float) -> Any:
+    def scripted_step(a: Array, K: Array, residual: Residual, step: float) -> Any:
         starts.append(float(a[0]))
         point, loss = script[len(starts) - 1]
         return np.array([point]), loss, step
 
-    monkeypatch.setattr(ksh, "_downhill", scripted_step)
-    monkeypatch.setattr(ksh, "smooth_loss", lambda a, K, residue: (100.0, np.ones(1)))
-    end = descend(np.zeros(1), np.ones((1, 1)), Residue(np.zeros(1, np.int64), 1))
+    monkeypatch.setattr(ksh, "_step_downhill", scripted_step)
+    monkeypatch.setattr(ksh, "smooth_loss", lambda a, K, residual: (100.0, np.ones(1)))
+    end = descend(np.zeros(1), np.ones((1, 1)), Residual(np.zeros(1, np.int64), 1))
     # The third step starts beyond the best point, 3, because it has momentum.
     assert starts[:2] == [0, 1]
     assert starts[2] > 3
@@ -143,11 +142,11 @@ def test_momentum_that_overshoots_is_dropped(monkeypatch: pytest.MonkeyPatch) ->
     assert end == 4
 
 
-def test_the_start_is_the_top_generalized_eigenvector() -> None:
+def test_start_is_the_largest_generalized_eigenvector() -> None:
     K, classes = sample()
-    W = whitening(K)
+    W = whiten_columns(K, 1e-7)
     np.testing.assert_allclose((K @ W).T @ (K @ W), len(K) * np.eye(W.shape[1]), atol=1e-5)
-    S = likeness(classes)
+    S = pair_labels(classes)
     expected = eigh(K.T @ S @ K, K.T @ K)[1][:, -1]
     values, vectors = np.linalg.eigh(W.T @ K.T @ S @ K @ W)
     ours = K @ W @ vectors[:, -1]
@@ -156,40 +155,40 @@ def test_the_start_is_the_top_generalized_eigenvector() -> None:
     assert abs(cosine) > 1 - 1e-6
 
 
-def test_every_bit_lowers_the_objective_and_it_is_the_paper_s() -> None:
+def test_every_bit_decreases_the_objective_of_the_paper() -> None:
     K, classes = sample()
-    A, objectives = supervised_bits(K, classes, 16)
-    R = 16 * likeness(classes)
+    A, objectives = learn_bits(K, classes, 16)
+    R = 16 * pair_labels(classes)
     assert len(objectives) == 17
     for bit, objective in enumerate(objectives):
         np.testing.assert_allclose(objective, (R * R).sum())
         if bit < 16:
-            h = sign(K @ A[bit])
+            h = signs(K @ A[bit])
             R -= np.outer(h, h)
     assert (np.diff(objectives) < 0).all()
     assert objectives[-1] < 0.8 * objectives[0]
 
 
-def test_where_the_descent_loses_the_start_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_start_is_kept_if_the_descent_is_worse(monkeypatch: pytest.MonkeyPatch) -> None:
     K, classes = sample()
-    monkeypatch.setattr(ksh, "descend", lambda start, K, residue: np.zeros_like(start))
-    A, _ = supervised_bits(K, classes, 8)
-    residue = Residue(classes, 8)
+    monkeypatch.setattr(ksh, "descend", lambda start, K, residual: np.zeros_like(start))
+    A, _ = learn_bits(K, classes, 8)
+    residual = Residual(classes, 8)
     for a in A:
-        start = eigh(residue.between(K), K.T @ K)[1][:, -1]
-        h = sign(K @ a)
-        assert abs(h @ sign(K @ start)) == len(K)
-        residue.subtract(h)
+        start = eigh(residual.project(K), K.T @ K)[1][:, -1]
+        h = signs(K @ a)
+        assert abs(h @ signs(K @ start)) == len(K)
+        residual.subtract(h)
 
 
-def test_anchors_that_repeat_add_nothing() -> None:
+def test_repeated_anchors_change_nothing() -> None:
     K, classes = sample()
-    twice = supervised_bits(np.hstack([K, K]), classes, 6)
-    once = supervised_bits(K, classes, 6)
+    twice = learn_bits(np.hstack([K, K]), classes, 6)
+    once = learn_bits(K, classes, 6)
     np.testing.assert_allclose(twice.objectives, once.objectives)
 
 
-def test_codes_beat_those_that_see_no_labels() -> None:
+def test_labels_improve_retrieval() -> None:
     X, y = load_digits(return_X_y=True)
     ours = KSH(24, n_samples=600, random_state=0).fit(X[:1200], y[:1200])
     theirs = ITQ(24, random_state=0).fit(X[:1200])
@@ -198,14 +197,14 @@ def test_codes_beat_those_that_see_no_labels() -> None:
     assert score > map_scorer(theirs, X[1200:], y[1200:]) + 0.1
 
 
-def test_a_few_labels_suffice() -> None:
+def test_some_labels_are_enough() -> None:
     X, y = load_digits(return_X_y=True)
     some = np.where(np.arange(len(y)) % 3 == 0, y, -1)
     ours = KSH(16, random_state=0).fit(X, some)
     assert map_scorer(ours, X[some == -1], y[some == -1]) > 0.7
 
 
-def test_the_threshold_centers_the_kernel_on_the_sample() -> None:
+def test_embedding_of_the_sample_is_standardized() -> None:
     X, y = load_digits(return_X_y=True)
     ours = KSH(16, n_samples=len(X), random_state=0).fit(X, y)
     reals = ours.embed(X)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections import Counter
 from typing import Any
 
@@ -13,15 +12,16 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
 from bitfold._linalg.scatter import measure_scatter
+from bitfold.errors import DataError, ParameterError
 from bitfold.hashers import PCAH, LDAHash
 from bitfold.hashers._labels import find_labeled_rows
 from bitfold.hashers.ldahash import (
+    IndexPairs,
     PairCovariances,
-    Pairs,
-    best_threshold,
-    discriminants,
     draw_negative,
     draw_positive,
+    find_discriminants,
+    find_threshold,
     pair_covariances,
 )
 from bitfold.io.rows import Rows
@@ -31,12 +31,12 @@ X, Y = load_digits(return_X_y=True)
 
 
 def covariances(X: NDArray[Any], y: NDArray[Any]) -> PairCovariances:
-    rows, known = Rows.centered(X, "test"), find_labeled_rows(y, len(X), "test")
-    return pair_covariances(rows, known, measure_scatter(rows, known.rows, known.classes))
+    rows, labeled = Rows.centered(X, "test"), find_labeled_rows(y, len(X), "test")
+    return pair_covariances(rows, labeled, measure_scatter(rows, labeled.rows, labeled.classes))
 
 
 def brute_force(X: NDArray[Any], y: NDArray[Any]) -> PairCovariances:
-    """Both means over all pairs, each pair formed."""
+    """Return both covariances by forming all pairs."""
     left, right = np.triu_indices(len(X), 1)
     same = y[left] == y[right]
     differences = X[left] - X[right]
@@ -45,8 +45,8 @@ def brute_force(X: NDArray[Any], y: NDArray[Any]) -> PairCovariances:
 
 
 @pytest.mark.parametrize("offset", [0.0, 1000.0])
-def test_covariances_are_those_of_all_pairs(offset: float) -> None:
-    # Classes of unequal size, one of a single row; some rows unlabeled.
+def test_covariances_agree_with_brute_force(offset: float) -> None:
+    # Classes of different sizes, one of them with a single row; some rows are unlabeled.
     y = np.where(Y[:200] < 4, 0, Y[:200])
     y[:30], y[50] = -1, 77
     ours, theirs = (
@@ -58,7 +58,7 @@ def test_covariances_are_those_of_all_pairs(offset: float) -> None:
 
 
 def test_covariances_of_several_blocks() -> None:
-    # Every row three times: the pairs of equal rows add nothing but to their number.
+    # Every row occurs three times: pairs of equal rows add to the number of pairs only.
     rows, y = np.concatenate([X, X, X]), np.tile(Y, 3)
     sizes = np.bincount(Y)
     ours, once = covariances(rows, y), covariances(X, Y)
@@ -69,44 +69,44 @@ def test_covariances_of_several_blocks() -> None:
 
 def ratio(pairs: PairCovariances, w: NDArray[Any], ridge: float) -> NDArray[np.float64]:
     floor = ridge * np.trace(pairs.positive) / len(pairs.positive)
-    parted = np.einsum("ij,jk,ik->i", w, pairs.negative, w)
+    separated = np.einsum("ij,jk,ik->i", w, pairs.negative, w)
     kept = np.einsum("ij,jk,ik->i", w, pairs.positive + floor * np.eye(len(pairs.positive)), w)
-    return np.asarray(parted / kept)
+    return np.asarray(separated / kept)
 
 
-def test_directions_maximize_the_ratio_one_after_the_other() -> None:
+def test_directions_maximize_the_ratio() -> None:
     pairs = covariances(X, Y)
-    directions = discriminants(pairs, 12, 1e-3)
+    directions = find_discriminants(pairs, 12, 1e-3)
     ratios = ratio(pairs, directions, 1e-3)
     assert (np.diff(ratios) <= 1e-9).all()
     assert (directions.max(axis=1) == np.abs(directions).max(axis=1)).all()
     floor = 1e-3 * np.trace(pairs.positive) / 64 * np.eye(64)
     values = np.linalg.eigvals(np.linalg.solve(pairs.positive + floor, pairs.negative)).real
     np.testing.assert_allclose(ratios, np.sort(values)[::-1][:12], rtol=1e-6)
-    # Only ten classes: nine directions part two classes better than one.
+    # Ten classes have nine directions that separate pairs of different classes better.
     assert ratios[8] > 1.2 > 1.1 > ratios[9]
     random = np.random.default_rng(0).standard_normal((1000, 64))
     assert ratio(pairs, random, 1e-3).max() < ratios[0]
 
 
-def test_what_never_varies_is_no_direction() -> None:
+def test_constant_features_are_ignored() -> None:
     padded = np.hstack([np.zeros((len(X), 5)), X])
-    found = discriminants(covariances(padded, Y), 9, 1e-4)
+    found = find_discriminants(covariances(padded, Y), 9, 1e-4)
     np.testing.assert_allclose(found[:, :5], 0, atol=1e-6 * np.abs(found).max())
 
 
-def errors(values: NDArray[Any], t: float, positive: Pairs, negative: Pairs) -> float:
-    """Rate of parted positive pairs and of unparted negative ones, literally."""
-    parted = [
+def errors(values: NDArray[Any], t: float, positive: IndexPairs, negative: IndexPairs) -> float:
+    """Return the rate of separated positive pairs plus that of other negative pairs."""
+    separated = [
         np.mean((values[pairs.left] > t) != (values[pairs.right] > t))
         for pairs in (positive, negative)
     ]
-    return float(parted[0] + 1 - parted[1])
+    return float(separated[0] + 1 - separated[1])
 
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("distinct", [None, 12])
-def test_the_threshold_is_the_best_there_is(seed: int, distinct: int | None) -> None:
+def test_threshold_has_the_fewest_errors(seed: int, distinct: int | None) -> None:
     rng = np.random.default_rng(seed)
     classes = rng.integers(3, size=60)
     values = (rng.standard_normal(60) + classes).astype(np.float32)
@@ -116,17 +116,17 @@ def test_the_threshold_is_the_best_there_is(seed: int, distinct: int | None) -> 
     between = np.unique(values)
     tried = np.concatenate([between - 1, between, between + 1, (between[1:] + between[:-1]) / 2])
     least = min(errors(values, t, positive, negative) for t in tried)
-    t = best_threshold(values, positive, negative)
+    t = find_threshold(values, positive, negative)
     assert errors(values, t, positive, negative) == pytest.approx(least)
     assert not np.isin(t, between) or t == between.max()
 
 
 def test_equal_values_have_a_threshold() -> None:
-    pairs = Pairs(np.array([0, 1]), np.array([2, 3]))
-    assert best_threshold(np.full(4, 2.5, np.float32), pairs, pairs) == 2.5
+    pairs = IndexPairs(np.array([0, 1]), np.array([2, 3]))
+    assert find_threshold(np.full(4, 2.5, np.float32), pairs, pairs) == 2.5
 
 
-def test_pairs_are_drawn_evenly() -> None:
+def test_pairs_are_drawn_uniformly() -> None:
     classes = np.array([0, 1, 0, 2, 1, 0, 0])
     rng = np.random.default_rng(0)
     for draw, same in ((draw_positive, True), (draw_negative, False)):
@@ -143,13 +143,13 @@ def test_pairs_are_drawn_evenly() -> None:
         )
 
 
-def test_the_hasher_puts_both_together() -> None:
+def test_hasher_combines_directions_and_thresholds() -> None:
     hasher = LDAHash(9, n_pairs=20_000, random_state=0).fit(X, Y)
-    expected = discriminants(covariances(X, Y), 9, 1e-4)
+    expected = find_discriminants(covariances(X, Y), 9, 1e-4)
     np.testing.assert_allclose(
         hasher.directions_, expected, rtol=0, atol=1e-4 * np.abs(expected).max()
     )
-    # Fresh pairs: no threshold elsewhere would do much better.
+    # With new pairs, no other threshold is much better.
     rng = np.random.default_rng(5)
     positive, negative = draw_positive(Y, 20_000, rng), draw_negative(Y, 20_000, rng)
     reals = hasher.embed(X)
@@ -163,10 +163,10 @@ def test_the_hasher_puts_both_together() -> None:
 TRIED = np.linspace(0, 1, 101)
 
 
-def test_unlabeled_rows_are_left_out() -> None:
-    strangers = np.random.default_rng(0).normal(100, 50, (300, 64))
+def test_unlabeled_rows_are_ignored() -> None:
+    unlabeled = np.random.default_rng(0).normal(100, 50, (300, 64))
     order = np.random.default_rng(1).permutation(len(X) + 300)
-    mixed = np.concatenate([X, strangers])[order]
+    mixed = np.concatenate([X, unlabeled])[order]
     labels = np.concatenate([Y, np.full(300, -1)])[order]
     clean = labels != -1
     partly = LDAHash(9, random_state=0).fit(mixed, labels).embed(X)
@@ -174,36 +174,28 @@ def test_unlabeled_rows_are_left_out() -> None:
     np.testing.assert_allclose(partly, wholly, atol=1e-3 * np.abs(wholly).mean())
 
 
-def test_labels_help() -> None:
+def test_labels_improve_retrieval() -> None:
     train, test = slice(0, 1200), slice(1200, None)
     guided = LDAHash(9, random_state=0).fit(X[train], Y[train])
     blind = PCAH(9).fit(X[train])
     assert map_scorer(guided, X[test], Y[test]) > map_scorer(blind, X[test], Y[test]) + 0.05
 
 
-def test_without_a_length_there_is_a_bit_for_every_class_but_one() -> None:
+def test_default_length_is_the_number_of_classes_minus_one() -> None:
     assert LDAHash(random_state=0).fit(X, Y).n_bits_ == 9
     assert LDAHash(random_state=0).fit(X, Y % 4).n_bits_ == 3
     assert LDAHash(random_state=0).fit(X[:, 20:25], Y).n_bits_ == 5
 
 
 @pytest.mark.parametrize(
-    ("params", "says"),
-    [
-        ({"n_bits": 65}, "n_bits of LDAHash must be at most n_features=64, got 65."),
-        ({"n_pairs": 0}, "n_pairs of LDAHash must be at least 1, got 0."),
-        (
-            {"regularization": -1},
-            "regularization of LDAHash must be a finite number above 0, got -1.",
-        ),
-    ],
+    ("name", "value"), [("n_bits", 65), ("n_pairs", 0), ("regularization", -1)]
 )
-def test_a_wrong_parameter_is_named(params: dict[str, Any], says: str) -> None:
-    with pytest.raises(ValueError, match=f"^{re.escape(says)}$"):
-        LDAHash(**params).fit(X, Y)
+def test_invalid_parameters_raise(name: str, value: Any) -> None:
+    with pytest.raises(ParameterError) as caught:
+        LDAHash(**{name: value}).fit(X, Y)
+    assert (caught.value.name, caught.value.owner) == (name, "LDAHash")
 
 
-def test_classes_of_one_row_have_no_pairs() -> None:
-    says = "y of LDAHash must be labels that some rows share, got none twice."
-    with pytest.raises(ValueError, match=f"^{re.escape(says)}$"):
+def test_classes_of_one_row_raise() -> None:
+    with pytest.raises(DataError, match="y of LDAHash"):
         LDAHash(random_state=0).fit(X[:5], np.arange(5))

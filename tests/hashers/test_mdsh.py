@@ -1,4 +1,4 @@
-"""Multidimensional spectral hashing: eigenfunctions, and the affinity that the codes rebuild."""
+"""Multidimensional spectral hashing: eigenfunctions, and affinities from codes."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import pairwise_distances
 
 from bitfold.codes import Codes
+from bitfold.errors import DataError, ParameterError
 from bitfold.hashers import MDSH
 from bitfold.hashers.mdsh import (
     N_BINS,
-    bulk,
-    eigenfunctions,
-    grids,
-    histograms,
+    clip_extent,
+    compute_eigenfunctions,
+    count_histograms,
+    make_grids,
     product_affinity,
-    strongest,
+    rank_eigenfunctions,
 )
 from bitfold.hashers.sh import Extent
 from bitfold.io.rows import Rows
@@ -33,7 +34,7 @@ MARGINAL /= MARGINAL.sum()
 
 
 def blob(n: int = 1500) -> Array:
-    """Return points of a cloud that is wider in some directions."""
+    """Return normally distributed points with different variances per feature."""
     return np.random.default_rng(1).normal(0, [3.0, 2.0, 1.0], (n, 3))
 
 
@@ -43,7 +44,7 @@ def gaussian(u: Array, bandwidth: float) -> Array:
 
 
 def test_eigenfunctions_solve_their_equation() -> None:
-    functions, values = eigenfunctions(GRID, MARGINAL, 0.7)
+    functions, values = compute_eigenfunctions(GRID, MARGINAL, 0.7)
     w = gaussian(GRID, 0.7)
     first = np.linalg.eigvalsh(np.sqrt(MARGINAL)[:, None] * w * np.sqrt(MARGINAL))[-1]
     for function, value in zip(functions[:10], values[:10], strict=True):
@@ -53,52 +54,54 @@ def test_eigenfunctions_solve_their_equation() -> None:
     assert (np.diff(values) < 0).all()
 
 
-def test_eigenfunctions_with_the_trivial_one_rebuild_the_affinity() -> None:
-    functions, values = eigenfunctions(GRID, MARGINAL, 0.7)
+def test_eigenfunctions_sum_to_the_affinity() -> None:
+    functions, values = compute_eigenfunctions(GRID, MARGINAL, 0.7)
     w = gaussian(GRID, 0.7)
     root = np.sqrt(MARGINAL)
     lead, vectors = np.linalg.eigh(root[:, None] * w * root)
     trivial = w @ (root * vectors[:, -1]) / lead[-1]
-    rebuilt = lead[-1] * (np.outer(trivial, trivial) + (functions.T * values) @ functions)
-    np.testing.assert_allclose(rebuilt, w, atol=1e-5)
+    restored = lead[-1] * (np.outer(trivial, trivial) + (functions.T * values) @ functions)
+    np.testing.assert_allclose(restored, w, atol=1e-5)
 
 
-def test_each_eigenfunction_changes_sign_once_more_than_the_one_before() -> None:
-    functions, _ = eigenfunctions(GRID, MARGINAL, 0.7)
+def test_number_of_sign_changes_increases_by_one() -> None:
+    functions, _ = compute_eigenfunctions(GRID, MARGINAL, 0.7)
     changes = (np.diff(np.sign(functions), axis=1) != 0).sum(axis=1)
     assert changes[:8].tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
-def test_places_without_data_have_values() -> None:
+def test_empty_bins_have_values() -> None:
     gap = np.where(np.abs(GRID) < 1, 0, MARGINAL)
-    functions, _ = eigenfunctions(GRID, gap / gap.sum(), 0.7)
+    functions, _ = compute_eigenfunctions(GRID, gap / gap.sum(), 0.7)
     assert (functions[0] != 0).all()
     assert np.abs(np.diff(functions[0])).max() < 0.2
 
 
 def test_histograms_count_all_rows() -> None:
     X = RNG.normal(size=(9000, 3)).astype(np.float32)
-    within = Extent(np.array([-2.0, -9.0, 0.0]), np.array([2.0, 9.0, 0.0]))
-    counts = histograms(Rows(X, np.zeros(3, np.float32), "X"), np.eye(3), within)
-    for column, (low, high) in enumerate(zip(*within, strict=True)):
+    extent = Extent(np.array([-2.0, -9.0, 0.0]), np.array([2.0, 9.0, 0.0]))
+    counts = count_histograms(Rows(X, np.zeros(3, np.float32), "X"), np.eye(3), extent)
+    for column, (low, high) in enumerate(zip(*extent, strict=True)):
         if low < high:
             clipped = X[:, column].astype(np.float64).clip(low, high)
             expected, _ = np.histogram(clipped, N_BINS, (low, high))
             np.testing.assert_array_equal(counts[column], expected)
     assert counts[2, 0] == 9000
-    middles = grids(within)
-    np.testing.assert_allclose(middles[0, [0, -1]], [-2 + 2 / N_BINS, 2 - 2 / N_BINS])
+    centers = make_grids(extent)
+    np.testing.assert_allclose(centers[0, [0, -1]], [-2 + 2 / N_BINS, 2 - 2 / N_BINS])
 
 
-def test_a_far_off_row_does_not_stretch_the_places() -> None:
-    within = bulk(Extent(np.array([-1.0, -100.0]), np.array([500.0, 2.0])), np.array([4.0, 1.0]))
-    np.testing.assert_array_equal(within.low, [-1, -6])
-    np.testing.assert_array_equal(within.high, [12, 2])
+def test_outliers_do_not_widen_the_bins() -> None:
+    extent = clip_extent(
+        Extent(np.array([-1.0, -100.0]), np.array([500.0, 2.0])), np.array([4.0, 1.0])
+    )
+    np.testing.assert_array_equal(extent.low, [-1, -6])
+    np.testing.assert_array_equal(extent.high, [12, 2])
 
 
-def test_the_largest_eigenvalues_of_all_directions_are_kept() -> None:
-    found = [eigenfunctions(scale * GRID, MARGINAL, 0.7) for scale in (1.0, 0.4, 2.0)]
-    chosen = strongest(found)
+def test_eigenfunctions_are_ranked_by_eigenvalue() -> None:
+    found = [compute_eigenfunctions(scale * GRID, MARGINAL, 0.7) for scale in (1.0, 0.4, 2.0)]
+    chosen = rank_eigenfunctions(found)
     every = sorted((value for each in found for value in each.values), reverse=True)
     np.testing.assert_array_equal(chosen.values, every)
     for function, value, direction in zip(*(part[:20] for part in chosen), strict=True):
@@ -106,7 +109,7 @@ def test_the_largest_eigenvalues_of_all_directions_are_kept() -> None:
         np.testing.assert_array_equal(found[direction].functions[place], function)
 
 
-def test_the_product_form_is_the_sum_over_all_outer_products() -> None:
+def test_product_affinity_is_the_sum_over_all_products() -> None:
     directions = np.array([0, 1, 0, 2, 1, 0])
     weights = np.array([0.9, 0.8, 0.5, 0.4, 0.3, 0.2], np.float32)
     a, b = (np.sign(RNG.normal(size=(n, 6))).astype(np.float32) for n in (4, 7))
@@ -120,7 +123,7 @@ def test_the_product_form_is_the_sum_over_all_outer_products() -> None:
     np.testing.assert_allclose(product_affinity(a, b, weights, directions), expected, rtol=1e-4)
 
 
-def test_many_bits_rebuild_the_affinity_better_than_hamming_distance_does() -> None:
+def test_affinity_is_better_than_hamming_distance() -> None:
     X = np.random.default_rng(1).uniform(0, [6, 4, 2], (1500, 3))
     ours, few = (MDSH(n_bits, bandwidth=0.7).fit(X) for n_bits in (30, 4))
     codes = ours.encode(X)
@@ -133,7 +136,7 @@ def test_many_bits_rebuild_the_affinity_better_than_hamming_distance_does() -> N
     assert by_affinity > np.corrcoef(by_few, truth)[0, 1] + 0.08
 
 
-def test_affinity_does_not_depend_on_the_company() -> None:
+def test_affinity_does_not_depend_on_the_batch() -> None:
     X = load_digits().data
     ours = MDSH(32).fit(X)
     codes = Codes.concatenate([ours.encode(X)] * 4)
@@ -144,42 +147,41 @@ def test_affinity_does_not_depend_on_the_company() -> None:
     np.testing.assert_allclose(whole[5:6, 1000:1010], part, rtol=1e-4, atol=1e-6)
 
 
-def test_codes_of_others_are_refused() -> None:
+def test_invalid_codes_raise() -> None:
     ours = MDSH(5).fit(blob())
     codes = ours.encode(blob())
-    with pytest.raises(ValueError, match=r"codes_b of MDSH must be codes of 5 bits, got 3\."):
+    with pytest.raises(ValueError, match=r"codes_b of MDSH .* got 3"):
         ours.affinity(codes, Codes.from_bits(np.ones((2, 3), bool)))
-    with pytest.raises(TypeError, match=r"codes_a of MDSH must be Codes, got ndarray\."):
+    with pytest.raises(TypeError, match=r"codes_a of MDSH .*ndarray"):
         ours.affinity(codes.packed, codes)  # type: ignore[arg-type]
 
 
-def test_a_bit_is_the_sign_of_its_eigenfunction() -> None:
+def test_embedding_interpolates_eigenfunctions() -> None:
     X = blob()
     ours = MDSH(8).fit(X)
     reals = ours.embed(X)
     for bit, direction in enumerate(ours.bit_directions_.astype(int)):
-        along = (X - ours.center_) @ ours.directions_[direction]
-        expected = np.interp(along, ours.grids_[direction], ours.eigenfunctions_[bit])
+        projected = (X - ours.center_) @ ours.directions_[direction]
+        expected = np.interp(projected, ours.grids_[direction], ours.eigenfunctions_[bit])
         np.testing.assert_allclose(reals[:, bit], expected, atol=1e-4)
 
 
-def test_the_default_bandwidth_is_a_quarter_of_the_typical_distance() -> None:
+def test_default_bandwidth_is_a_quarter_of_the_rms_distance() -> None:
     X = blob(400)
     distances = pairwise_distances(X)
     expected = np.sqrt(np.mean(np.square(distances))) / 4
     np.testing.assert_allclose(MDSH(4).fit(X).bandwidth_, expected, rtol=1e-3)
 
 
-def test_there_is_an_end_to_eigenfunctions() -> None:
+def test_number_of_eigenfunctions_limits_the_bits() -> None:
     X = blob()[:, :1]
     most = MDSH().fit(X).n_bits_
     assert 5 < most < 64
     assert MDSH(most).fit(X).n_bits_ == most
-    says = rf"n_bits of MDSH must be at most eigenfunctions = {most}, got {most + 1}\."
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(ParameterError, match=f"n_bits of MDSH .* {most}, got {most + 1}"):
         MDSH(most + 1).fit(X)
 
 
-def test_equal_rows_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"X of MDSH must be rows that differ"):
+def test_equal_rows_raise() -> None:
+    with pytest.raises(DataError, match="MDSH"):
         MDSH().fit(np.ones((10, 3)))

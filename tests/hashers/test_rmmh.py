@@ -1,4 +1,4 @@
-"""Random maximum margin hashing: balanced random labels, parted with the widest margin."""
+"""Random maximum margin hashing: balanced random labels, separated with the widest margin."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
 from bitfold.hashers import RMMH
-from bitfold.hashers.rmmh import maximum_margin, random_labels
+from bitfold.hashers.rmmh import draw_labels, maximize_margin
 from bitfold.metrics import map_scorer
 
 Array = NDArray[Any]
 
 HARD = 1e6
-"""C at which no point may be on the wrong side."""
+"""Penalty C that is large enough for a hard margin."""
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -33,7 +33,7 @@ def points(n: int, d: int, seed: int = 0) -> Array:
 
 
 def gap(X: Array, labels: Array) -> float:
-    """Distance of the two labels' convex hulls, which the widest margin halves: the dual."""
+    """Return the distance between the convex hulls of the two labels: twice the widest margin."""
 
     def mix(a: Array) -> Array:
         weights = np.abs(a)
@@ -48,67 +48,67 @@ def gap(X: Array, labels: Array) -> float:
 
 def test_labels_are_balanced_and_random() -> None:
     rng = np.random.default_rng(0)
-    drawn = np.array([random_labels(10, rng) for _ in range(2000)])
+    drawn = np.array([draw_labels(10, rng) for _ in range(2000)])
     assert set(np.unique(drawn)) == {-1, 1}
     np.testing.assert_array_equal(drawn.sum(axis=1), 0)
     np.testing.assert_allclose(drawn.mean(axis=0), 0, atol=0.1)
-    assert random_labels(7, rng).sum() == -1
+    assert draw_labels(7, rng).sum() == -1
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_any_labels_of_no_more_points_than_features_are_parted(seed: int) -> None:
+def test_any_labels_of_few_points_are_separated(seed: int) -> None:
     X = points(32, 40, seed)
-    labels = random_labels(32, np.random.default_rng(seed))
-    normal, threshold = maximum_margin(X, labels, HARD)
+    labels = draw_labels(32, np.random.default_rng(seed))
+    normal, threshold = maximize_margin(X, labels, HARD)
     assert np.linalg.norm(normal) == pytest.approx(1)
     np.testing.assert_array_equal(np.sign(X @ normal - threshold), labels)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_margin_is_half_the_gap_between_the_labels(seed: int) -> None:
+def test_margin_is_half_of_the_gap(seed: int) -> None:
     X = points(12, 16, seed) + 3
-    labels = random_labels(12, np.random.default_rng(seed))
-    normal, threshold = maximum_margin(X, labels, HARD)
+    labels = draw_labels(12, np.random.default_rng(seed))
+    normal, threshold = maximize_margin(X, labels, HARD)
     margins = labels * (X @ normal - threshold)
     for side in (1, -1):
         assert margins[labels == side].min() == pytest.approx(gap(X, labels) / 2, rel=1e-2)
 
 
-def test_the_unit_of_measurement_does_not_matter() -> None:
+def test_scale_of_the_data_does_not_matter() -> None:
     X = points(20, 8)
-    labels = random_labels(20, np.random.default_rng(0))
-    normal, threshold = maximum_margin(X, labels, 1.0)
-    # A power of two, by which nothing is rounded.
-    finer = maximum_margin(1024 * X, labels, 1.0)
+    labels = draw_labels(20, np.random.default_rng(0))
+    normal, threshold = maximize_margin(X, labels, 1.0)
+    # A power of two does not round.
+    finer = maximize_margin(1024 * X, labels, 1.0)
     np.testing.assert_allclose(finer.direction, normal, atol=1e-12)
     assert finer.threshold == pytest.approx(1024 * threshold)
 
 
-def test_points_that_are_all_the_same_have_no_hyperplane() -> None:
-    normal, threshold = maximum_margin(
-        np.zeros((6, 3)), random_labels(6, np.random.default_rng(0)), 1
+def test_equal_points_have_no_normal() -> None:
+    normal, threshold = maximize_margin(
+        np.zeros((6, 3)), draw_labels(6, np.random.default_rng(0)), 1
     )
     np.testing.assert_array_equal(normal, 0)
     assert np.isfinite(threshold)
 
 
-def test_bits_are_hyperplanes_of_few_rows_each() -> None:
+def test_bits_are_maximum_margin_hyperplanes() -> None:
     X = load_digits().data[:40].astype(np.float32)
     ours = RMMH(12, n_samples=40, C=0.5, random_state=0).fit(X)
     rng = np.random.default_rng(0).spawn(2)[1]
     for bit, reals in enumerate(ours.embed(X).T):
-        normal, threshold = maximum_margin(X - ours.center_, random_labels(40, rng), 0.5)
+        normal, threshold = maximize_margin(X - ours.center_, draw_labels(40, rng), 0.5)
         np.testing.assert_allclose(ours.directions_[bit], normal, atol=1e-5)
         np.testing.assert_allclose(reals, (X - ours.center_) @ normal - threshold, atol=1e-3)
 
 
-def test_every_bit_has_rows_and_labels_of_its_own() -> None:
+def test_hyperplanes_of_bits_differ() -> None:
     X = load_digits().data
     W = RMMH(16, n_samples=10, random_state=0).fit(X).directions_
     assert np.abs(W @ W.T - np.eye(16)).max() < 0.95
 
 
-def test_longer_codes_are_better_and_bits_about_balanced() -> None:
+def test_longer_codes_are_better_and_bits_nearly_balanced() -> None:
     X, y = load_digits(return_X_y=True)
     scores = [map_scorer(RMMH(b, random_state=0).fit(X), X[:600], y[:600]) for b in (8, 64)]
     assert scores[1] > scores[0] + 0.1

@@ -1,4 +1,4 @@
-"""Semi-supervised hashing: the adjusted covariance, and each variant as the paper writes it."""
+"""Semi-supervised hashing: the adjusted covariance, and each variant as in the paper."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
+from bitfold.errors import ParameterError
 from bitfold.hashers import PCAH, SSH
 from bitfold.hashers.ssh import (
-    agreement,
     deflate,
-    emphasize,
-    nonorthogonal,
-    orthogonal,
+    emphasize_errors,
+    learn_nonorthogonal,
+    learn_orthogonal,
+    learn_sequential,
+    measure_agreement,
     pair_labels,
-    sequential,
 )
 from bitfold.metrics import map_scorer
 
@@ -36,7 +37,7 @@ def one_thread() -> Iterator[None]:
 
 
 class Problem(NamedTuple):
-    """Labeled rows, their pairs' labels, and the covariance of more rows."""
+    """Labeled rows, the labels of their pairs, and the covariance of all rows."""
 
     X: Array
     S: Array
@@ -51,23 +52,23 @@ def problem() -> Problem:
     return Problem(X[some], pair_labels(y[some]), (X.T.astype(np.float64) @ X) / len(X))
 
 
-def test_agreement_is_the_mean_over_pairs_of_label_times_projections() -> None:
+def test_agreement_is_a_mean_over_pairs() -> None:
     X, S, _ = problem()
     w = np.random.default_rng(0).standard_normal(X.shape[1:])
     p = X @ w
     pairs = [S[i, j] * p[i] * p[j] for i in range(len(X)) for j in range(len(X))]
-    assert w @ agreement(X, S) @ w == pytest.approx(np.mean(pairs), rel=1e-4)
+    assert w @ measure_agreement(X, S) @ w == pytest.approx(np.mean(pairs), rel=1e-4)
 
 
-def test_pairs_are_alike_by_class() -> None:
+def test_pair_labels() -> None:
     expected = [[1, -1, 1], [-1, 1, -1], [1, -1, 1]]
     np.testing.assert_array_equal(pair_labels(np.array([4, 0, 4])), expected)
 
 
-def test_orthogonal_directions_have_the_most_agreement_and_variance() -> None:
+def test_orthogonal_directions_maximize_the_objective() -> None:
     X, S, C = problem()
-    M = agreement(X, S) + 0.1 * C
-    W = orthogonal(M, 8)
+    M = measure_agreement(X, S) + 0.1 * C
+    W = learn_orthogonal(M, 8)
     np.testing.assert_allclose(W @ W.T, np.eye(8), atol=1e-9)
     best = np.trace(W @ M @ W.T)
     rng = np.random.default_rng(0)
@@ -76,35 +77,35 @@ def test_orthogonal_directions_have_the_most_agreement_and_variance() -> None:
         assert np.trace(other.T @ M @ other) < best
 
 
-def test_nonorthogonal_directions_are_the_cholesky_factor_times_eigenvectors() -> None:
+def test_nonorthogonal_directions_follow_the_paper() -> None:
     X, S, C = problem()
-    M = agreement(X, S) + 0.1 * C
+    M = measure_agreement(X, S) + 0.1 * C
     values, vectors = np.linalg.eigh(M)
     rho = max(0.01 * values[-1], -2 * values[0])
     Q = np.eye(len(M)) + M / rho
     L = np.linalg.cholesky(Q)
     np.testing.assert_allclose(L @ L.T, Q, atol=1e-9)
     expected = (L @ vectors[:, ::-1][:, :6]).T
-    ours = nonorthogonal(M, 6)
+    ours = learn_nonorthogonal(M, 6)
     signs = np.sign((ours * expected).sum(axis=1, keepdims=True))
     np.testing.assert_allclose(ours, signs * expected, atol=1e-8)
     cosines = ours @ ours.T / np.outer(*[np.linalg.norm(ours, axis=1)] * 2)
     assert np.abs(cosines - np.eye(6)).max() > 0.1
 
 
-def test_nonorthogonal_directions_stand_a_matrix_with_negative_eigenvalues() -> None:
+def test_nonorthogonal_directions_with_negative_eigenvalues() -> None:
     M = np.diag([1.0, 0.5, -3.0, -4.0])
-    assert np.isfinite(nonorthogonal(M, 2)).all()
-    assert np.isfinite(nonorthogonal(-M, 4)).all()
-    np.testing.assert_array_equal(np.abs(nonorthogonal(np.zeros((3, 3)), 3)).sum(axis=0), 1)
+    assert np.isfinite(learn_nonorthogonal(M, 2)).all()
+    assert np.isfinite(learn_nonorthogonal(-M, 4)).all()
+    np.testing.assert_array_equal(np.abs(learn_nonorthogonal(np.zeros((3, 3)), 3)).sum(axis=0), 1)
 
 
-def test_pairs_that_a_bit_had_wrong_weigh_more() -> None:
+def test_wrong_pairs_get_more_weight() -> None:
     X, S, _ = problem()
     S = S * np.random.default_rng(1).uniform(1, 2, S.shape).astype(np.float32)
     p = X @ np.random.default_rng(0).standard_normal(X.shape[1:], np.float32)
     unit = p / np.sqrt(np.mean(p**2))
-    ours = emphasize(S, p, 0.7)
+    ours = emphasize_errors(S, p, 0.7)
     for i in range(0, len(X), 7):
         for j in range(len(X)):
             product = unit[i] * unit[j]
@@ -112,28 +113,28 @@ def test_pairs_that_a_bit_had_wrong_weigh_more() -> None:
             assert ours[i, j] == pytest.approx(S[i, j] - 0.7 * T, rel=1e-5)
     assert (np.abs(ours) >= np.abs(S)).all()
     assert (np.sign(ours) == np.sign(S)).all()
-    # The unit of measurement does not matter, and neither does a bit that says nothing.
-    np.testing.assert_allclose(emphasize(S, 1000 * p, 0.7), ours, rtol=1e-4)
-    np.testing.assert_array_equal(emphasize(S, 0 * p), S)
+    # The scale does not matter, and a constant bit changes nothing.
+    np.testing.assert_allclose(emphasize_errors(S, 1000 * p, 0.7), ours, rtol=1e-4)
+    np.testing.assert_array_equal(emphasize_errors(S, 0 * p), S)
 
 
-def test_deflation_is_the_covariance_of_the_residues() -> None:
+def test_deflated_covariance_is_that_of_the_residuals() -> None:
     X = problem().X.astype(np.float64)
     w = np.random.default_rng(0).standard_normal(X.shape[1:])
     w /= np.linalg.norm(w)
-    residues = X - np.outer(X @ w, w)
+    residuals = X - np.outer(X @ w, w)
     rest = deflate(X.T @ X, w)
-    np.testing.assert_allclose(rest, residues.T @ residues, atol=1e-6)
+    np.testing.assert_allclose(rest, residuals.T @ residuals, atol=1e-6)
     np.testing.assert_allclose(rest @ w, 0, atol=1e-6)
 
 
-def test_the_sequence_is_the_paper_s_algorithm() -> None:
-    # Written out with all data in hand: the labeled rows keep, the others lose what was seen.
+def test_sequential_directions_follow_the_paper() -> None:
+    # Explicitly, with all rows in memory: only the residuals of all rows are deflated.
     X, S, _ = problem()
     digits = load_digits().data
     everything = digits - digits.mean(axis=0)
     labels = S.astype(np.float64)
-    ours = sequential(X, S, everything.T @ everything / len(everything), 7, 0.1)
+    ours = learn_sequential(X, S, everything.T @ everything / len(everything), 7, 0.1)
     rest = everything
     for w in ours:
         M = X.T @ labels @ X / len(X) ** 2 + 0.1 * rest.T @ rest / len(rest)
@@ -146,15 +147,15 @@ def test_the_sequence_is_the_paper_s_algorithm() -> None:
         rest = rest - np.outer(rest @ w, w)
 
 
-def test_without_labels_that_count_the_sequence_is_pca() -> None:
+def test_sequential_directions_without_labels_are_pca() -> None:
     X, S, C = problem()
-    W = sequential(X, S, C, 6, 1e6)
+    W = learn_sequential(X, S, C, 6, 1e6)
     np.testing.assert_allclose(W @ W.T, np.eye(6), atol=1e-4)
-    np.testing.assert_allclose(np.abs(W @ orthogonal(C, 6).T), np.eye(6), atol=1e-2)
+    np.testing.assert_allclose(np.abs(W @ learn_orthogonal(C, 6).T), np.eye(6), atol=1e-2)
 
 
 @pytest.mark.parametrize(("variant", "least"), [("sequential", 0.1), ("nonorthogonal", 0.05)])
-def test_labels_help(variant: str, least: float) -> None:
+def test_labels_improve_retrieval(variant: str, least: float) -> None:
     X, y = load_digits(return_X_y=True)
     ours = SSH(16, variant=variant, n_samples=600, random_state=0).fit(X[:1200], y[:1200])
     plain = PCAH(16).fit(X[:1200])
@@ -162,7 +163,7 @@ def test_labels_help(variant: str, least: float) -> None:
     assert gain > least
 
 
-def test_unlabeled_rows_count_in_the_variance() -> None:
+def test_unlabeled_rows_contribute_to_the_variance() -> None:
     X, y = load_digits(return_X_y=True)
     some = np.where(np.arange(len(y)) < 300, y, -1)
     ours = SSH(8, variant="orthogonal", eta=1e6, random_state=0).fit(X, some)
@@ -170,19 +171,18 @@ def test_unlabeled_rows_count_in_the_variance() -> None:
     np.testing.assert_allclose(np.abs(ours.directions_ @ pca.directions_.T), np.eye(8), atol=1e-3)
 
 
-def test_only_the_sequence_can_be_longer_than_there_are_features() -> None:
+def test_only_sequential_codes_can_have_more_bits_than_features() -> None:
     X, y = load_digits(return_X_y=True)
     narrow = X[:200, 20:30]
     assert SSH(24, random_state=0).fit(narrow, y[:200]).n_bits_ == 24
     assert SSH(random_state=0).fit(narrow, y[:200]).n_bits_ == 10
     for variant in VARIANTS[1:]:
-        with pytest.raises(ValueError, match=r"n_bits of SSH must be at most n_features=10, got 2"):
+        with pytest.raises(ValueError, match=r"n_bits of SSH .*n_features=10, got 24"):
             SSH(24, variant=variant).fit(narrow, y[:200])
 
 
-def test_wrong_parameters_are_refused() -> None:
-    X, y = load_digits(return_X_y=True)
-    with pytest.raises(ValueError, match="variant of SSH must be one of 'sequential', 'nonortho"):
-        SSH(variant="splh").fit(X, y)
-    with pytest.raises(ValueError, match="eta of SSH must be a finite number above 0, got 0"):
-        SSH(eta=0).fit(X, y)
+@pytest.mark.parametrize(("name", "value"), [("variant", "splh"), ("eta", 0)])
+def test_invalid_parameters_raise(name: str, value: Any) -> None:
+    with pytest.raises(ParameterError) as caught:
+        SSH(**{name: value}).fit(*load_digits(return_X_y=True))
+    assert (caught.value.name, caught.value.owner) == (name, "SSH")
