@@ -25,7 +25,7 @@ $(STAMP): pyproject.toml
 
 demo: $(STAMP)
 	mkdir -p out
-	$(BIN)/bitfold demo --out out/demo.html
+	$(BIN)/python -m reproduction demo --out out/demo.html
 
 # Pure computation is dealt out test by test; files with servers and processes of their own go one to
 # a core; what brings several processes or looks at the time runs with nothing beside it.
@@ -64,14 +64,10 @@ lowest: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
-# Every method at four code lengths, and the page of it; what docs/compare.jsonl has is not run again.
+# Every method at four code lengths, and their pages; what has a record in docs/ is not repeated.
 compare: $(STAMP)
-	for data in mnist manifold-10 manifold-16 manifold-32 manifold-64; do \
-	  $(BIN)/bitfold compare $$data --records docs/compare.jsonl && \
-	  $(BIN)/bitfold compare $$data --records docs/compare.jsonl --bits 9 --methods labels \
-	  || exit 1; done
-	$(BIN)/python -m reproduction.comparison docs
-	$(BIN)/python -m reproduction.published docs
+	$(BIN)/python -m reproduction comparison docs
+	$(BIN)/python -m reproduction published docs
 
 # The site in out/site, with every link in it checked; what builds it is no part of the tests.
 $(VENV)/.docs: $(STAMP)
@@ -82,8 +78,8 @@ docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 gallery: $(STAMP)
-	$(BIN)/python -m reproduction.gallery docs
-	$(BIN)/python -m reproduction.theory docs
+	$(BIN)/python -m reproduction gallery docs
+	$(BIN)/python -m reproduction theory docs
 	for example in examples/*.py; do \
 	  $(BIN)/python $$example docs/images/examples/$$(basename $$example .py).png || exit 1; done
 

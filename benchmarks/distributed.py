@@ -11,7 +11,7 @@ import dask.array as da
 import faiss
 import numpy as np
 from numpy.typing import NDArray
-from reproduction.sift_photos import sift_photos
+from reproduction.data.sift_photos import load_sift_photos
 
 import bitfold as bf
 from benchmarks._harness import Ratio, dask_workers, side_by_side
@@ -37,7 +37,7 @@ def run() -> list[Ratio]:
 def vectors() -> FloatArray:
     """1,000,000 × 128 float32."""
     try:
-        return np.asarray(sift_photos().database, np.float32)
+        return np.asarray(load_sift_photos().database, np.float32)
     except MissingDataError:
         rng = np.random.default_rng(0)
         centers = rng.random((1000, 128), dtype=np.float32)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from reproduction.sift_photos import sift_photos
+from reproduction.data.sift_photos import load_sift_photos
 from scipy.sparse import csr_array
 
 import bitfold as bf
@@ -114,7 +114,7 @@ print(peak() - before, middle - start, time.perf_counter() - middle)
 def million() -> list[Ratio]:
     """Fit with m = 1,000 and encode a million SIFT descriptors, and half as many."""
     try:
-        X = sift_photos(n_queries=1).database
+        X = load_sift_photos(n_queries=1).database
     except MissingDataError:
         return []
     memory, whole = _measured(X, len(X))

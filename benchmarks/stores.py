@@ -12,7 +12,7 @@ from typing import Any
 import faiss
 import numpy as np
 from numpy.typing import NDArray
-from reproduction.cifar10_jpeg import load_cifar10_jpeg
+from reproduction.data.cifar10 import load_cifar10
 from tests.stores.postgres_server import start_postgres
 
 import bitfold as bf
@@ -66,7 +66,7 @@ def loading(name: str, codes: bf.Codes, make: Callable[[], Store]) -> Ratio:
 def two_stages(url: str, folder: str) -> list[Ratio]:
     """Recall of CIFAR-10's GIST by the hasher that keeps ℓ2 best: the index, then every store."""
     try:
-        data = load_cifar10_jpeg(QUERIES)
+        data = load_cifar10(QUERIES)
     except MissingDataError:
         return []
     X, Q = (np.ascontiguousarray(part, np.float32) for part in (data.database, data.queries))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from reproduction.sift_photos import sift_photos
+from reproduction.data.sift_photos import load_sift_photos
 
 import bitfold as bf
 from benchmarks._harness import Ratio, seconds
@@ -64,7 +64,7 @@ def jittered(rng: np.random.Generator, n: int = N) -> Iterator[NDArray[np.uint8]
     """Yield blocks of n rows in all."""
     step = 100_000
     try:
-        known = sift_photos().database
+        known = load_sift_photos().database
     except MissingDataError:
         known = rng.integers(0, 128, (step, D), np.uint8)
     for start in range(0, n, step):

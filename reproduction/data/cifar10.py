@@ -30,16 +30,22 @@ def load_images(progress: ProgressCallback | None = None) -> LabeledImages:
     return LabeledImages(images, labels, hash_arrays(images)[:16])
 
 
-def load_cifar10(n_queries: int = 1000, *, progress: ProgressCallback | None = None) -> Dataset:
-    """Return the GIST descriptors of the images, with their labels."""
+def load_cifar10(
+    n_queries: int = 1000,
+    seed: int = 0,
+    *,
+    features: str = "gist512",
+    progress: ProgressCallback | None = None,
+) -> Dataset:
+    """Return the images as ``"gist512"``, ``"gist960"`` or ``"pixels"``, with their labels."""
     images, labels, _ = load_images(progress)
     return datasets.image_dataset(
-        images, labels, n_queries, 0, features="gist512", name="CIFAR-10", progress=progress
+        images, labels, n_queries, seed, features=features, name="CIFAR-10", progress=progress
     )
 
 
-def split_images(n_queries: int = 1000) -> ImageSplit:
+def split_images(n_queries: int = 1000, seed: int = 0) -> ImageSplit:
     """Return the images in the order of the rows of :func:`load_cifar10`."""
     images = load_images().images
-    database, queries = datasets.draw_queries(len(images), n_queries, 0, "split_images")
+    database, queries = datasets.draw_queries(len(images), n_queries, seed, "split_images")
     return ImageSplit(images[database], images[queries])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reproduction.cifar10_jpeg import load_cifar10_jpeg, load_jpeg_images
+from reproduction.data.cifar10 import load_cifar10, load_images
 
 from bitfold import datasets, metrics
 from bitfold.errors import MissingDataError
@@ -23,11 +23,11 @@ def test_cifar10(
 ) -> None:
     monkeypatch.setenv("BITFOLD_CACHE", str(tmp_path))
     try:
-        load_jpeg_images()
+        load_images()
     except MissingDataError as error:
         pytest.skip(f"needs real data: {error}")
     start = time.perf_counter()
-    data = load_cifar10_jpeg(features=features)
+    data = load_cifar10(features=features)
     seconds = time.perf_counter() - start
     nearest = data.labels[metrics.closest_neighbors(data.database, data.queries, k=10)]
     votes = [np.bincount(row, minlength=10).argmax() for row in nearest]

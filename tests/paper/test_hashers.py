@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reproduction.methods import COMPARED
+from reproduction.experiments.methods import COMPARED_METHODS
 
 from bitfold import datasets
 from bitfold._linalg.graph import gaussian_graph
@@ -35,11 +35,11 @@ PLACES = {
 RUN = """
 import json, resource, sys, threading, time
 from bitfold import datasets
-from bitfold.experiments.records import Case
-from bitfold.experiments.retrieval import retrieval
+from reproduction.experiments.retrieval import measure_retrieval
+from reproduction.records import Case
 data = datasets.mnist()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-result = retrieval(Case("mnist", sys.argv[1], int(sys.argv[2])), data)
+result = measure_retrieval(Case("mnist", sys.argv[1], int(sys.argv[2])), data)
 result["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 print(json.dumps(result))
 """
@@ -71,7 +71,7 @@ def n_bits_of(method: str) -> int:
 
 
 @pytest.mark.paper
-@pytest.mark.parametrize("method", COMPARED)
+@pytest.mark.parametrize("method", COMPARED_METHODS)
 def test_time_memory_and_place(method: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = figures(method, n_bits_of(method))
     with capsys.disabled():
@@ -86,9 +86,9 @@ def test_time_memory_and_place(method: str, capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.paper
 def test_methods_rank_as_in_the_literature() -> None:
-    score = {name: figures(name, n_bits_of(name))["map"] for name in COMPARED}
+    score = {name: figures(name, n_bits_of(name))["map"] for name in COMPARED_METHODS}
     supervised = ("KSH", "CCA-ITQ", "IMHs", "IMHs-ITQ")
-    unsupervised = set(COMPARED) - {*supervised, "SSH", "LDAHash"}
+    unsupervised = set(COMPARED_METHODS) - {*supervised, "SSH", "LDAHash"}
     imh = {"IMH", "IMH-tSNE", "IMH-tSNE-ITQ"}
     assert min(score[name] for name in imh) > 15 + max(score[name] for name in unsupervised - imh)
     assert score["AGH"] > score["SH"]

@@ -1,28 +1,23 @@
-"""Methods at the settings of published figures on MNIST: `make paper`."""
+"""Methods with the settings of published values on MNIST: `make paper`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from reproduction.published import CLOSE, PUBLISHED, run
-from reproduction.records import Records
+from reproduction.pages.published import PUBLISHED, TOLERANCE, compute_means
+from reproduction.records import RunRecords
 
-from bitfold import datasets
-from bitfold.errors import MissingDataError
+from tests.paper.conftest import LoadData
 
 pytestmark = pytest.mark.paper
 
 
-def test_they_are_where_the_literature_has_them(tmp_path: Path) -> None:
-    try:
-        data = datasets.mnist()
-    except MissingDataError as error:
-        pytest.skip(f"needs real data: {error}")
-    means = run(Records(tmp_path / "records.jsonl"), lambda: data)
+def test_published_values_are_reproduced(tmp_path: Path, load_data: LoadData) -> None:
+    means = compute_means(RunRecords(tmp_path / "records.jsonl"), lambda: load_data("mnist"))
     for row in PUBLISHED:
-        for n_bits, figure in row.figures.items():
+        for n_bits, theirs in row.values.items():
             ours = means[row.method, n_bits]
-            print(f"\n{row.method}, {n_bits} bits: {ours:.1f}, published {figure:.1f}")
+            print(f"\n{row.method}, {n_bits} bits: {ours:.1f}, published {theirs:.1f}")
             # A difference that a remark explains may be twice as large.
-            assert abs(ours - figure) <= (2 if row.remark else 1) * CLOSE, row.method
+            assert abs(ours - theirs) <= (2 if row.remark else 1) * TOLERANCE, row.method

@@ -1,4 +1,4 @@
-"""Two-stage search in every store, on CIFAR-10's GIST: the same recall in each: `make paper`."""
+"""Two-stage search has the same recall in every store, on GIST of CIFAR-10: `make paper`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from reproduction.cifar10_jpeg import load_cifar10_jpeg
+from tests.paper.conftest import LoadData
 from tests.stores.postgres_server import start_postgres
 
 import bitfold as bf
 from bitfold import hashers, metrics
-from bitfold.errors import MissingDataError
 from bitfold.search import Hits
 from bitfold.stores import (
     Batch,
@@ -26,37 +25,37 @@ from bitfold.stores import (
     Store,
 )
 
-N_BITS, CANDIDATES = 128, 200
+N_BITS, N_CANDIDATES = 128, 200
 
 METHODS = ["ITQ", "LSH", "PStableLSH", "RMMH", "SpH"]
-"""Those that mean to keep Euclidean neighbors; the stores get the codes of the best of them."""
+"""Methods for Euclidean neighbors; the stores get the codes of the best one."""
 
 
-class Reached(NamedTuple):
-    """What a method's codes give in the index, by re-ranking."""
+class IndexResult(NamedTuple):
+    """Recall and hits of a method in the index, with re-ranking, and its codes."""
 
     recall: float
     hits: Hits
     codes: bf.Codes
-    asked: bf.Codes
+    queries: bf.Codes
 
 
-def recall(ids: Any, truth: Any) -> float:
-    """Recall of the ten nearest, in percent."""
+def measure_recall(ids: Any, truth: Any) -> float:
+    """Return the recall of the ten nearest, in percent."""
     return 100 * float(np.mean(metrics.recall_at_k(ids, truth, 10)))
 
 
-def tried(method: str, X: Any, Q: Any, truth: Any) -> Reached:
+def try_method(method: str, X: Any, Q: Any, truth: Any) -> IndexResult:
     hasher = getattr(hashers, method)(N_BITS, random_state=0).fit(X)
-    codes, asked = hasher.encode(X), hasher.encode(Q)
+    codes, queries = hasher.encode(X), hasher.encode(Q)
     index = bf.HammingIndex(N_BITS)
     index.add(codes)
-    hits = index.search(asked, 10, rerank=bf.RerankByVectors(X, Q, CANDIDATES))
-    return Reached(recall(hits.ids, truth), hits, codes, asked)
+    hits = index.search(queries, 10, rerank=bf.RerankByVectors(X, Q, N_CANDIDATES))
+    return IndexResult(measure_recall(hits.ids, truth), hits, codes, queries)
 
 
-def filled(store: Store, codes: bf.Codes, vectors: Any) -> Store:
-    """Load a store batch by batch, with originals where it keeps them."""
+def load_store(store: Store, codes: bf.Codes, vectors: Any) -> Store:
+    """Load a store batch by batch, with vectors if it stores them."""
     kept = not isinstance(store, FaissStore)
     store.add_batches(
         Batch(None, codes[i : i + 10_000], vectors=vectors[i : i + 10_000] if kept else None)
@@ -65,8 +64,8 @@ def filled(store: Store, codes: bf.Codes, vectors: Any) -> Store:
     return store
 
 
-def stores(X: Any, folder: Path, url: str) -> dict[str, Callable[[], Store]]:
-    """Every store, by name, made when its turn comes."""
+def list_stores(X: Any, folder: Path, url: str) -> dict[str, Callable[[], Store]]:
+    """Return functions that create each store, by name."""
     width = X.shape[1]
     factories = {"Flat": "BFlat", "IVF": "BIVF64", "HNSW": "BHNSW32", "MultiHash": "BHash4x16"}
     return {
@@ -81,30 +80,27 @@ def stores(X: Any, folder: Path, url: str) -> dict[str, Callable[[], Store]]:
 
 @pytest.mark.paper
 def test_recall_is_the_same_in_every_store(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, load_data: LoadData, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    try:
-        data = load_cifar10_jpeg()
-    except MissingDataError as error:
-        pytest.skip(f"needs real data: {error}")
+    data = load_data("cifar10")
     X, Q = data.database.astype(np.float32), data.queries.astype(np.float32)
     truth = metrics.closest_neighbors(X, Q, k=10)
 
-    def say(name: str, reached: float, note: str = "") -> None:
+    def report(name: str, recall: float, note: str = "") -> None:
         with capsys.disabled():
-            print(f"\n{name:24} recall@10 {reached:.2f}{note}")
+            print(f"\n{name:24} recall@10 {recall:.2f}{note}")
 
-    by_method = {method: tried(method, X, Q, truth) for method in METHODS}
-    for method, reached in by_method.items():
-        say(f"HammingIndex, {method}", reached.recall)
-    best = max(by_method.values(), key=lambda reached: reached.recall)
+    by_method = {method: try_method(method, X, Q, truth) for method in METHODS}
+    for method, result in by_method.items():
+        report(f"HammingIndex, {method}", result.recall)
+    best = max(by_method.values(), key=lambda result: result.recall)
     with start_postgres() as url:
-        for name, make in stores(X, tmp_path, url).items():
-            with filled(make(), best.codes, X) as store:
+        for name, make in list_stores(X, tmp_path, url).items():
+            with load_store(make(), best.codes, X) as store:
                 start = time.perf_counter()
-                hits = store.search(best.asked, 10, rerank=RerankByStoredVectors(Q, CANDIDATES))
+                hits = store.search(best.queries, 10, rerank=RerankByStoredVectors(Q, N_CANDIDATES))
                 taken = 1000 * (time.perf_counter() - start) / len(Q)
-                say(name, recall(hits.ids, truth), f"  {taken:.2f} ms a query")
+                report(name, measure_recall(hits.ids, truth), f"  {taken:.2f} ms per query")
                 assert np.array_equal(hits.ids, best.hits.ids)
                 assert np.array_equal(hits.distances, best.hits.distances)
     assert best.recall > 50
