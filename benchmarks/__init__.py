@@ -1,1 +1,1 @@
-"""Speed, as ratios measured side by side in one run: `make bench`."""
+"""Speed of bitfold as ratios that are measured side by side in one run: `make bench`."""

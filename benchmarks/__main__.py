@@ -1,41 +1,53 @@
-"""Run all benchmarks, or those named: ``python -m benchmarks core``.
+"""Run all benchmarks, or the named groups: ``python -m benchmarks core search``.
 
-``stores``, which starts a Postgres, ``distributed`` and ``scaling``, which start Dask clusters, run
-only when named.
+``stores``, which starts a Postgres server, and ``distributed`` and ``scaling``, which start Dask
+clusters, run only when they are named.
 """
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import sys
 
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks._harness import Ratio
+from benchmarks.measuring import Ratio
 
 GROUPS = ["core", "large", "hashers", "search", "metrics", "streaming"]
+"""Groups that run by default."""
+
+NAMED_GROUPS = ["stores", "distributed", "scaling"]
+"""Groups that run only when they are named."""
 
 
-def show(console: Console, group: str, ratios: list[Ratio]) -> None:
-    """Print one group as a table."""
-    table = Table("hot path", "ratio", "bound", "", "how", title=group, title_justify="left")
-    for r in ratios:
-        bound = f"{'≥' if r.at_least else '≤'} {r.bound:g}"
-        mark = "[green]kept" if r.kept else "[red]missed"
-        table.add_row(r.what, f"{r.value:.3g}", bound, mark, r.note)
+def print_table(console: Console, group: str, ratios: list[Ratio]) -> None:
+    """Print the results of one group."""
+    table = Table("measurement", "value", "bound", "", "details", title=group, title_justify="left")
+    for ratio in ratios:
+        bound = f"{'≥' if ratio.at_least else '≤'} {ratio.bound:g}"
+        mark = "[green]kept" if ratio.is_kept else "[red]missed"
+        table.add_row(ratio.name, f"{ratio.value:.3g}", bound, mark, ratio.note)
     console.print(table)
 
 
 def main() -> int:
-    """Run and print; the exit code tells whether every bound was kept."""
+    """Run the groups and print their results; return 1 if a bound was missed."""
+    parser = argparse.ArgumentParser("python -m benchmarks", description=__doc__)
+    known = [*GROUPS, *NAMED_GROUPS]
+    parser.add_argument("groups", nargs="*", metavar="group", help=f"among {', '.join(known)}")
+    groups = parser.parse_args().groups or GROUPS
+    for group in groups:
+        if group not in known:
+            parser.error(f"unknown group {group!r}; choose among {', '.join(known)}")
     console = Console(width=150)
-    missed = 0
-    for group in sys.argv[1:] or GROUPS:
+    n_missed = 0
+    for group in groups:
         ratios = importlib.import_module(f"benchmarks.{group}").run()
-        show(console, group, ratios)
-        missed += sum(not r.kept for r in ratios)
-    return min(missed, 1)
+        print_table(console, group, ratios)
+        n_missed += sum(not ratio.is_kept for ratio in ratios)
+    return min(n_missed, 1)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Dask on two worker processes of one thread each, against the same work in this process.
+"""Dask with two worker processes of one thread each, against the same work in this process.
 
-Not among the benchmarks that run unasked: it starts a cluster, and its data are large.
+It runs only when it is named, because it starts a cluster and its data are large.
 """
 
 from __future__ import annotations
@@ -11,102 +11,99 @@ import dask.array as da
 import faiss
 import numpy as np
 from numpy.typing import NDArray
-from reproduction.data.sift_photos import load_sift_photos
 
 import bitfold as bf
-from benchmarks._harness import Ratio, dask_workers, side_by_side
+from benchmarks.data import load_sift_vectors, make_hasher
+from benchmarks.measuring import Ratio, start_dask_workers, time_both
 from bitfold import distributed
-from bitfold.distributed._rows import DaskRows
-from bitfold.errors import MissingDataError
 from distributed import Client
 
 FloatArray = NDArray[np.float32]
 
-_BLOCK = 50_000
-_M = 400
+BLOCK_ROWS = 50_000
+N_BASE_POINTS = 400
 
 
 def run() -> list[Ratio]:
-    """Measure all; SIFT-1M-photos where it is at hand, else clustered noise of its shape."""
-    X = vectors()
-    with dask_workers(2):
-        remote = spread(X)
-        return [*encode_against_threads(X, remote), *kmeans_against_faiss(X, remote)]
+    """Return all ratios; SIFT-1M-photos is used if it is available, else clustered noise."""
+    X = load_vectors()
+    with start_dask_workers(2):
+        remote = scatter_rows(X)
+        return [*compare_encode(X, remote), *compare_kmeans(X, remote)]
 
 
-def vectors() -> FloatArray:
-    """1,000,000 × 128 float32."""
-    try:
-        return np.asarray(load_sift_photos().database, np.float32)
-    except MissingDataError:
-        rng = np.random.default_rng(0)
-        centers = rng.random((1000, 128), dtype=np.float32)
-        spread = rng.standard_normal((1_000_000, 128), dtype=np.float32)
-        spread *= np.float32(0.1)
-        spread += centers[rng.integers(1000, size=len(spread))]
-        return spread
+def load_vectors() -> FloatArray:
+    """Return 1,000,000 × 128 float32 values."""
+    vectors = load_sift_vectors()
+    if vectors is not None:
+        return np.asarray(vectors, np.float32)
+    rng = np.random.default_rng(0)
+    centers = rng.random((1000, 128), dtype=np.float32)
+    noise = np.float32(0.1) * rng.standard_normal((1_000_000, 128), dtype=np.float32)
+    return noise + centers[rng.integers(1000, size=len(noise))]
 
 
-def spread(X: FloatArray) -> da.Array:
-    """The same rows, half of them in the memory of each worker."""
+def scatter_rows(X: FloatArray) -> da.Array:
+    """Return the rows as a Dask array, half of it in the memory of each worker."""
     client = Client.current()
     workers = list(client.scheduler_info()["workers"])
     blocks = [
         da.from_delayed(
-            client.scatter(X[i : i + _BLOCK], workers=[workers[i // _BLOCK % len(workers)]]),
-            X[i : i + _BLOCK].shape,
+            client.scatter(X[i : i + BLOCK_ROWS], workers=[workers[i // BLOCK_ROWS % 2]]),
+            X[i : i + BLOCK_ROWS].shape,
             X.dtype,
         )
-        for i in range(0, len(X), _BLOCK)
+        for i in range(0, len(X), BLOCK_ROWS)
     ]
     return da.concatenate(blocks)
 
 
-def encode_against_threads(X: FloatArray, remote: da.Array) -> list[Ratio]:
-    """The rate of encoding, codes fetched, against this process with two threads."""
-    hasher = bf.IMH(64, base=bf.KMeansBase(_M), random_state=0).fit(X[:100_000])
+def compare_encode(X: FloatArray, remote: da.Array) -> list[Ratio]:
+    """Compare encoding, including fetching the codes, with two threads of this process."""
+    hasher = make_hasher(N_BASE_POINTS).fit(X[:100_000])
     codes: dict[str, Any] = {}
 
-    def ours() -> None:
+    def encode_with_dask() -> None:
         codes["dask"] = distributed.encode(hasher, remote).compute()
 
-    def theirs() -> None:
+    def encode_locally() -> None:
         codes["local"] = hasher.encode(X).packed
 
-    ours()
-    dask, local = side_by_side(ours, theirs, times=5)
-    same = np.array_equal(codes["dask"], codes["local"])
-    what = "encode 1,000,000 × 128, m=400, 2 workers against 2 threads"
+    encode_with_dask()
+    dask, local = time_both(encode_with_dask, encode_locally, n_runs=5)
+    is_equal = np.array_equal(codes["dask"], codes["local"])
+    name = "encode 1,000,000 × 128, m=400, 2 workers against 2 threads"
     note = f"{dask:.2f} s, local {local:.2f} s"
     return [
-        Ratio(f"{what}: rate", local / dask, 0.75, at_least=True, note=note),
-        Ratio(f"{what}: equal bytes", float(same), 1, at_least=True),
+        Ratio(f"{name}: rate", local / dask, 0.75, at_least=True, note=note),
+        Ratio(f"{name}: equal bytes", float(is_equal), 1, at_least=True),
     ]
 
 
-def kmeans_against_faiss(X: FloatArray, remote: da.Array) -> list[Ratio]:
-    """Seconds and inertia of 20 iterations on all rows, against faiss on all cores."""
-    rows = DaskRows.of(remote, "the benchmark")
-    near = X - rows.center
-    centers: dict[str, FloatArray] = {}
+def compare_kmeans(X: FloatArray, remote: da.Array) -> list[Ratio]:
+    """Compare time and inertia of 20 iterations on all rows with faiss on all cores.
 
-    def ours() -> None:
-        centers["dask"] = distributed.DaskKMeansBase(_M, max_iter=20).choose(rows, rng=0).points
-
-    def theirs() -> None:
-        run = faiss.Kmeans(X.shape[1], _M, niter=20, seed=0, max_points_per_centroid=len(X))
-        run.train(near)
-        centers["faiss"] = np.asarray(run.centroids)
-
-    dask, alone = side_by_side(ours, theirs, times=2)
-    reached = [inertia(near, centers[who]) for who in ("dask", "faiss")]
-    what = "k-means 1,000,000 × 128, m=400, 20 iterations, 2 workers"
+    The rest of the fit, with PCA and without a rotation, takes little time.
+    """
+    base = distributed.DaskKMeansBase(N_BASE_POINTS, max_iter=20)
+    hasher = bf.IMH(8, base=base, embedding="pca", rotation=None, random_state=0)
+    centered = X - X.mean(axis=0, dtype=np.float64).astype(np.float32)
+    kmeans = faiss.Kmeans(
+        X.shape[1], N_BASE_POINTS, niter=20, seed=0, max_points_per_centroid=len(X)
+    )
+    dask, local = time_both(
+        lambda: distributed.fit(hasher, remote), lambda: kmeans.train(centered), n_runs=2
+    )
+    ours = measure_inertia(centered, hasher.base_set_)
+    theirs = measure_inertia(centered, np.asarray(kmeans.centroids))
+    name = "K-means 1,000,000 × 128, m=400, 20 iterations, 2 workers"
+    note = f"{dask:.1f} s and {local:.1f} s"
     return [
-        Ratio(f"{what}: time of faiss's", dask / alone, 2, note=f"{dask:.1f} s and {alone:.1f} s"),
-        Ratio(f"{what}: inertia of faiss's", reached[0] / reached[1], 1.01),
+        Ratio(f"{name}: time of faiss", dask / local, 2, note=note),
+        Ratio(f"{name}: inertia of faiss", ours / theirs, 1.01),
     ]
 
 
-def inertia(X: FloatArray, centers: FloatArray) -> float:
-    """Sum of the squared distances to the nearest center."""
+def measure_inertia(X: FloatArray, centers: FloatArray) -> float:
+    """Return the sum of the squared distances to the nearest center."""
     return float(faiss.knn(X, centers, 1)[0].sum(dtype=np.float64))

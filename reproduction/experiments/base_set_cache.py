@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bitfold.base_set import BaseStrategy, KMeansBase, KMedoidsBase, RandomBase
-from reproduction.shared_types import Float32Array
+from bitfold.base_set import BaseSet, BaseStrategy, KMeansBase, KMedoidsBase, RandomBase
 
 MAX_BASE_SETS = 48
 """Base sets that are kept: three seeds of every size in Table II, or of every strategy."""
@@ -18,7 +17,7 @@ MAX_BASE_SETS = 48
 class CachedBaseSet(NamedTuple):
     """A base set, the seconds it took, and the state of the generator afterwards."""
 
-    points: Float32Array
+    base_set: BaseSet
     seconds: float
     generator_state: Any
 
@@ -41,9 +40,9 @@ class BaseSetCache:
             self.saved_seconds += found.seconds
         return found
 
-    def add(self, key: tuple[Any, ...], base_set: CachedBaseSet) -> None:
+    def add(self, key: tuple[Any, ...], found: CachedBaseSet) -> None:
         """Keep a base set."""
-        self.base_sets[key] = base_set
+        self.base_sets[key] = found
         if len(self.base_sets) > MAX_BASE_SETS:
             self.base_sets.popitem(last=False)
 
@@ -61,8 +60,8 @@ class _CachedChoice(BaseStrategy):
 
     dataset: str
 
-    def choose(self, X: Any, *, rng: Any = None, on_step: Any = None) -> Float32Array:
-        """Return the base points of X, from the cache if they are known."""
+    def choose(self, X: Any, *, rng: Any = None, on_step: Any = None) -> BaseSet:
+        """Return the base set of X, from the cache if it is known."""
         if not (self.dataset and isinstance(rng, np.random.Generator)):
             return super().choose(X, rng=rng, on_step=on_step)
         state = str(rng.bit_generator.state)
@@ -70,12 +69,12 @@ class _CachedChoice(BaseStrategy):
         found = CACHE.find(key)
         if found is not None:
             rng.bit_generator.state = found.generator_state
-            return found.points.copy()
+            return found.base_set
         start = time.perf_counter()
-        points = super().choose(X, rng=rng, on_step=on_step)
+        base_set = super().choose(X, rng=rng, on_step=on_step)
         seconds = time.perf_counter() - start
-        CACHE.add(key, CachedBaseSet(points.copy(), seconds, rng.bit_generator.state))
-        return points
+        CACHE.add(key, CachedBaseSet(base_set, seconds, rng.bit_generator.state))
+        return base_set
 
 
 class CachedKMeansBase(_CachedChoice, KMeansBase):

@@ -16,7 +16,7 @@ LoadData = Callable[[str], datasets.Dataset]
 
 @cache
 def _load(name: str) -> datasets.Dataset:
-    return {"mnist": datasets.mnist, "cifar10": load_cifar10}[name]()
+    return datasets.mnist() if name == "mnist" else load_cifar10()
 
 
 @pytest.fixture(scope="session")

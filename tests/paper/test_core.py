@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from tests.paper.conftest import LoadData
 
 import bitfold as bf
 from bitfold import datasets
 from bitfold.embedding import TSNE
 from bitfold.evaluation import evaluate
 from bitfold.hashers import Hasher
-from tests.paper.conftest import LoadData
 
 SEEDS = range(5)
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from reproduction.pages.published import PUBLISHED, TOLERANCE, compute_means
 from reproduction.records import RunRecords
-
 from tests.paper.conftest import LoadData
 
 pytestmark = pytest.mark.paper

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.paper.conftest import LoadData
 
 import bitfold as bf
 from bitfold import datasets, metrics
 from bitfold.search import Reranker
-from tests.paper.conftest import LoadData
 
 N_HITS = 1000
 """Number of hits, and of candidates that are re-ranked."""

@@ -1,4 +1,4 @@
-"""bitfold for ann-benchmarks: Hamming candidates, re-ranked on the originals."""
+"""bitfold for ann-benchmarks: Hamming candidates, re-ranked by their vectors."""
 
 import numpy as np
 from ann_benchmarks.algorithms.base.module import BaseANN
@@ -10,18 +10,18 @@ _METRICS = {"euclidean": "l2", "angular": "cosine"}
 
 
 class Bitfold(BaseANN):
-    """Codes of a hasher; exact distances to so many of the nearest decide."""
+    """Search the codes of a hasher, and re-rank candidates by exact distances."""
 
     def __init__(self, metric, method, n_bits):
         if metric not in _METRICS:
-            raise ValueError(f"metric of Bitfold must be euclidean or angular, got {metric}.")
+            raise ValueError(f"metric must be euclidean or angular, got {metric!r}.")
         self._metric, self._method, self._n_bits = metric, method, n_bits
-        self._candidates = 200
+        self._n_candidates = 200
         self.name = str(self)
 
     def fit(self, X):
-        """Learn codes of the rows, and index them."""
-        self._vectors = self._prepared(X)
+        """Fit the hasher to the rows, and index their codes."""
+        self._vectors = self._prepare(X)
         hasher = getattr(hashers, self._method)(n_bits=self._n_bits)
         if "random_state" in hasher.get_params():
             hasher.set_params(random_state=0)
@@ -29,26 +29,27 @@ class Bitfold(BaseANN):
         self._index = bf.HammingIndex(self._n_bits)
         self._index.add(self._hasher.encode(self._vectors))
 
-    def set_query_arguments(self, candidates):
-        """Choose how many of the nearest codes are looked at."""
-        self._candidates = candidates
+    def set_query_arguments(self, n_candidates):
+        """Set the number of candidates."""
+        self._n_candidates = n_candidates
         self.name = str(self)
 
     def query(self, v, n):
         """Return the ids of the n nearest rows."""
-        return self._nearest(v[None], n)[0]
+        return self._search(v[None], n)[0]
 
     def batch_query(self, X, n):
-        """Answer many queries at once, on all cores."""
-        self.res = self._nearest(X, n)
+        """Search many queries at once, on all cores."""
+        self.res = self._search(X, n)
 
-    def _nearest(self, X, n):
-        queries = self._prepared(X)
-        finer = bf.RerankByVectors(self._vectors, queries, self._candidates, _METRICS[self._metric])
-        return self._index.search(self._hasher.encode(queries), n, rerank=finer).ids
+    def _search(self, X, n):
+        queries = self._prepare(X)
+        metric = _METRICS[self._metric]
+        rerank = bf.RerankByVectors(self._vectors, queries, self._n_candidates, metric)
+        return self._index.search(self._hasher.encode(queries), n, rerank=rerank).ids
 
-    def _prepared(self, X):
-        """Float32 rows; of length 1 where only their direction counts."""
+    def _prepare(self, X):
+        """Return float32 rows, of length 1 for angular distances."""
         rows = np.ascontiguousarray(X, np.float32)
         if self._metric == "angular":
             lengths = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -57,12 +58,13 @@ class Bitfold(BaseANN):
 
     def __str__(self):
         return (
-            f"Bitfold(method={self._method}, n_bits={self._n_bits}, candidates={self._candidates})"
+            f"Bitfold(method={self._method}, n_bits={self._n_bits}, "
+            f"n_candidates={self._n_candidates})"
         )
 
 
 class BitfoldHamming(BaseANN):
-    """Exact search of bits, a column each, by Hamming distance."""
+    """Search bits, one column per bit, exactly by Hamming distance."""
 
     name = "BitfoldHamming()"
 
@@ -77,5 +79,5 @@ class BitfoldHamming(BaseANN):
         return self._index.search(bf.Codes.from_bits(v[None]), n).ids[0]
 
     def batch_query(self, X, n):
-        """Answer many queries at once, on all cores."""
+        """Search many queries at once, on all cores."""
         self.res = self._index.search(bf.Codes.from_bits(X), n).ids
