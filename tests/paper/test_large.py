@@ -42,7 +42,7 @@ def test_quality(bounds: Bounds, load_data: LoadData) -> None:
         hasher = bf.IMH(64, base=bf.KMeansBase(bounds.n_base_points), random_state=seed)
         quality = evaluate(hasher, data).quality
         values.append((100 * quality.map, quality.f1))
-        print(f"\n{bounds.data}, m={len(hasher.base_set_):,} ({hasher.base_reason_}): {values[-1]}")
+        print(f"\n{bounds.data}: {hasher.base_size_reason_} {values[-1]}")
     mean_map, mean_f1 = np.mean(values, axis=0)
     print(f"\n{bounds.data}, m={bounds.n_base_points}: MAP {mean_map:.2f}, F1 {mean_f1:.3f}")
     assert mean_map >= bounds.min_map
