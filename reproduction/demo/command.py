@@ -67,14 +67,14 @@ def compare_methods(data: Dataset, n_bits: int, seed: int) -> list[MethodResult]
         return [*results, scan_pixels(data)]
 
 
-class _NotWritten(Exception):
+class _UnwrittenError(Exception):
     """Leaves a file as it was."""
 
 
 def _check_writable(path: Path) -> None:
     """Raise before the work if the page cannot be written."""
-    with suppress(_NotWritten), replace_atomically(path):
-        raise _NotWritten
+    with suppress(_UnwrittenError), replace_atomically(path):
+        raise _UnwrittenError
 
 
 def _print_table(results: list[MethodResult]) -> None:
