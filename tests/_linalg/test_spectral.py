@@ -1,4 +1,4 @@
-"""Whitening and inverse roots of symmetric matrices."""
+"""Eigenvectors, signs, whitening and inverse roots."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from sklearn.datasets import load_digits
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import KernelCenterer
 
+from bitfold._linalg import spectral
 from bitfold._linalg.spectral import inverse_root, whiten_columns, whiten_covariance
 
 X = load_digits().data
@@ -36,3 +37,31 @@ def test_inverse_root_inverts_on_its_range() -> None:
     # Centered kernels of 60 points span 59 directions.
     np.testing.assert_allclose(root @ K @ root, np.eye(60) - 1 / 60, atol=1e-4)
     np.testing.assert_allclose(root.sum(axis=0), 0, atol=1e-3)
+
+
+def test_the_trivial_eigenvector_is_excluded_among_many_zeros() -> None:
+    parts = np.kron(np.eye(3), np.ones((4, 4)))
+    L = np.diag(parts.sum(axis=1)) - parts
+    values, vectors = spectral.smallest_eigenvectors(L, 11, np.ones(12))
+    np.testing.assert_allclose(values, [0] * 2 + [4] * 9, atol=1e-12)
+    np.testing.assert_allclose(vectors.sum(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(11), atol=1e-12)
+
+
+def test_smallest_eigenvectors_of_the_zero_matrix() -> None:
+    values, vectors = spectral.smallest_eigenvectors(np.zeros((5, 5)), 4, np.ones(5))
+    np.testing.assert_allclose(values, 0, atol=1e-12)
+    np.testing.assert_allclose(vectors.sum(axis=0), 0, atol=1e-12)
+
+
+def test_largest_eigenvalues_descend_and_signs_are_fixed() -> None:
+    A = np.diag([3.0, -7, 5, 1])
+    values, vectors = spectral.largest_eigenvectors(A, 3)
+    np.testing.assert_allclose(values, [5, 3, 1])
+    np.testing.assert_allclose(vectors, np.eye(4)[:, [2, 0, 3]], atol=1e-12)
+    flipped = spectral.fix_signs(np.array([[1.0, -3], [-2, 1]]))
+    assert flipped.tolist() == [[-1, 3], [2, -1]]
+
+
+def test_signs_are_one_above_zero_only() -> None:
+    assert spectral.signs(np.array([-1.0, -0.0, 0.0, 1e-300])).tolist() == [-1, -1, -1, 1]
