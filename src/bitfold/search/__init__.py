@@ -1,7 +1,6 @@
 """Search: exact Hamming ranking, radius lookup, re-ranking, and an index that survives a crash."""
 
 from bitfold.search.contract import (
-    MAX_BITS,
     Batch,
     CodeIndex,
     Hits,
@@ -10,7 +9,6 @@ from bitfold.search.contract import (
     check_codes,
 )
 from bitfold.search.ids import (
-    MAX_ID,
     IdAssigner,
     check_ids,
     check_unique_ids,
@@ -27,8 +25,6 @@ from bitfold.search.rerank import (
 )
 
 __all__ = [
-    "MAX_BITS",
-    "MAX_ID",
     "Batch",
     "Buckets",
     "CodeIndex",

@@ -103,7 +103,15 @@ class Batch(NamedTuple):
 
 
 class Reranker(Protocol):
-    """Measures candidates by a finer distance; the ``rerank`` of :meth:`CodeIndex.search`."""
+    """Measures candidates by a finer distance; the ``rerank`` of :meth:`CodeIndex.search`.
+
+    Examples
+    --------
+    >>> from bitfold import RerankByEmbedding
+    >>> reranker: Reranker = RerankByEmbedding([[0.5, -1.0]], n_candidates=100)
+    >>> reranker.n_candidates
+    100
+    """
 
     @property
     def n_candidates(self) -> int:
@@ -135,6 +143,14 @@ class CodeIndex(ABC):
     ----------
     n_bits
         Length of the codes.
+
+    Examples
+    --------
+    >>> from bitfold import HammingIndex
+    >>> with HammingIndex(n_bits=2) as index:
+    ...     index.add(Codes.from_bits([[0, 1], [1, 1]]))
+    ...     isinstance(index, CodeIndex), len(index)
+    (True, 2)
     """
 
     n_bits: int

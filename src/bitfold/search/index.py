@@ -45,6 +45,13 @@ class Buckets(NamedTuple):
         Where the items of each bucket begin; one entry more than there are buckets.
     ids
         Ids of all items, bucket by bucket.
+
+    Examples
+    --------
+    >>> index = HammingIndex(n_bits=3)
+    >>> index.add(Codes.from_bits([[0, 0, 1], [1, 1, 1], [0, 0, 1]]))
+    >>> index.buckets().sizes
+    array([2, 1])
     """
 
     codes: Codes

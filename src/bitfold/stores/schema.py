@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 from bitfold import _validation
-from bitfold.search import MAX_BITS
+from bitfold.search.contract import MAX_BITS
 from bitfold.stores.columns import CODE_COLUMN, ID_COLUMN, VECTOR_COLUMN, check_column_types
 
 
