@@ -67,6 +67,8 @@ class IdAssigner:
         return assigned
 
     def _next_ids(self, n_codes: int) -> Ids:
+        if not n_codes:  # the next id may be too large for an array
+            return np.empty(0, np.int64)
         if self.next_id + n_codes > MAX_ID + 1:
             raise DataError(
                 f"{self._owner} has no automatic ids left after {self.next_id - 1}; "
