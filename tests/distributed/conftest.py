@@ -1,4 +1,4 @@
-"""One real cluster for all: two worker processes of one thread each, and a way to kill one."""
+"""One cluster for all tests: two worker processes of one thread, and a way to kill one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _cluster() -> Iterator[Client]:
 
 @pytest.fixture
 def client(_cluster: Client) -> Iterator[Client]:
-    """The current client, its cluster complete."""
+    """The current client, with all workers running."""
     _cluster.wait_for_workers(N_WORKERS, timeout=60)
     with _cluster.as_current():
         yield _cluster
@@ -40,7 +40,7 @@ def client(_cluster: Client) -> Iterator[Client]:
 
 @pytest.fixture
 def kill_busy_worker(client: Client) -> Callable[[], threading.Thread]:
-    """Kill, from another thread, the process of a worker that is at work on something."""
+    """Return a function that kills a busy worker from another thread."""
 
     def find_and_kill() -> None:
         nannies = {nanny.worker_address: nanny for nanny in client.cluster.workers.values()}
@@ -61,7 +61,7 @@ def kill_busy_worker(client: Client) -> Callable[[], threading.Thread]:
 
 @pytest.fixture(scope="session")
 def X() -> NDArray[np.float32]:  # noqa: N802
-    """Six clusters of unequal spread, off the origin, in no order."""
+    """Six shuffled clusters of different spread, away from the origin."""
     rng = np.random.default_rng(0)
     centers = rng.standard_normal((6, 24)) * 4 + 3
     spread = np.linspace(0.3, 1.5, 6)
@@ -72,13 +72,13 @@ def X() -> NDArray[np.float32]:  # noqa: N802
 
 @pytest.fixture(scope="session")
 def remote(X: NDArray[np.float32]) -> da.Array:
-    """The same rows in blocks of unequal length, one of them empty, features cut in two."""
+    """The same rows in blocks of different lengths, one of them empty; features in two blocks."""
     return da.from_array(X, chunks=((1100, 900, 0, 2500, 1, 1499), (10, 14)))
 
 
 @pytest.fixture(scope="session")
 def slow(remote: da.Array) -> da.Array:
-    """The same, with blocks that take some time to read."""
+    """The same rows in blocks that take some time to read."""
 
     def read(block: NDArray[Any]) -> NDArray[Any]:
         time.sleep(0.02)

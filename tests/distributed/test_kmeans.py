@@ -1,6 +1,8 @@
-"""K-means on the workers: as good as in memory, and the same whoever computes it."""
+"""k-means on the workers: as good as in memory, and independent of the workers."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import dask
 import dask.array as da
@@ -11,18 +13,22 @@ from numpy.typing import NDArray
 
 import bitfold as bf
 from bitfold import distributed
-from bitfold._kernels.clusters import add_rows
 from bitfold.distributed import DaskKMeansBase
-from bitfold.distributed._passes import Picked, Sums, uniforms
-from bitfold.distributed._rows import DaskRows
-from bitfold.distributed.kmeans import filled, moved
+from bitfold.distributed._dask_rows import DaskRows
+from bitfold.distributed._kmeans_passes import ClusterSums, KeyedRows
+from bitfold.distributed.kmeans import move_centers, move_empty_centers
+from bitfold.errors import ParameterError
 from distributed import Client
 
 FloatArray = NDArray[np.float32]
 
 
-def rows_of(array: da.Array) -> DaskRows:
-    return DaskRows.of(array.rechunk({1: -1}), "the test")
+def make_rows(array: da.Array) -> DaskRows:
+    return DaskRows.from_array(array.rechunk({1: -1}), "the test")
+
+
+def choose_points(strategy: bf.KMeansBase, X: Any, **options: Any) -> FloatArray:
+    return strategy.choose(X, **options).points
 
 
 def inertia(X: FloatArray, centers: FloatArray) -> float:
@@ -30,116 +36,105 @@ def inertia(X: FloatArray, centers: FloatArray) -> float:
 
 
 @pytest.mark.parametrize("sample", [None, 4000])
-def test_the_centers_serve_as_well_as_those_of_faiss(
+def test_centers_are_as_good_as_in_memory(
     sample: int | None, client: Client, X: FloatArray, remote: da.Array
 ) -> None:
-    rows = rows_of(remote)
+    rows = make_rows(remote)
     steps: list[tuple[int, int]] = []
-    chosen = DaskKMeansBase(50, max_iter=10, sample=sample).choose(
-        rows, rng=0, on_step=lambda *told: steps.append(told)
+    chosen = choose_points(
+        DaskKMeansBase(50, max_iter=10, sample=sample),
+        rows,
+        rng=0,
+        on_step=lambda *step: steps.append(step),
     )
     assert chosen.shape == (50, 24)
     assert chosen.dtype == np.float32
-    peer = bf.KMeansBase(50, max_iter=10).choose(X - rows.center, rng=0)
+    peer = choose_points(bf.KMeansBase(50, max_iter=10), X - rows.center, rng=0)
     assert inertia(X - rows.center, chosen) <= 1.01 * inertia(X - rows.center, peer)
     assert [done for done, _ in steps] == list(range(1, 28))
     assert {total for _, total in steps} == {27}
 
 
-def test_the_blocks_matter_only_in_the_last_place(client: Client, X: FloatArray) -> None:
+def test_blocks_only_affect_rounding(client: Client, X: FloatArray) -> None:
     one, other = (
-        DaskKMeansBase(20, max_iter=3).choose(rows_of(da.from_array(X, chunks=(length, 24))), rng=1)
+        choose_points(
+            DaskKMeansBase(20, max_iter=3), make_rows(da.from_array(X, chunks=(length, 24))), rng=1
+        )
         for length in (777, 2048)
     )
     assert np.allclose(one, other, rtol=1e-5, atol=1e-5)
 
 
-def test_a_cluster_and_the_threads_of_this_process_agree(client: Client, remote: da.Array) -> None:
-    there = DaskKMeansBase(20, max_iter=3).choose(rows_of(remote), rng=1)
+def test_cluster_and_threads_agree(client: Client, remote: da.Array) -> None:
+    there = choose_points(DaskKMeansBase(20, max_iter=3), make_rows(remote), rng=1)
     with dask.config.set(scheduler="synchronous"):
-        here = DaskKMeansBase(20, max_iter=3).choose(rows_of(remote), rng=1)
+        here = choose_points(DaskKMeansBase(20, max_iter=3), make_rows(remote), rng=1)
     assert np.array_equal(there, here)
 
 
-def test_few_rows_are_left_to_the_strategy_in_memory(client: Client, X: FloatArray) -> None:
-    rows = rows_of(da.from_array(X[:640], chunks=(100, 24)))
-    chosen = DaskKMeansBase(10).choose(rows, rng=3)
-    assert np.array_equal(chosen, bf.KMeansBase(10).choose(X[:640] - rows.center, rng=3))
+def test_few_rows_are_clustered_in_memory(client: Client, X: FloatArray) -> None:
+    rows = make_rows(da.from_array(X[:640], chunks=(100, 24)))
+    chosen = choose_points(DaskKMeansBase(10), rows, rng=3)
+    assert np.array_equal(chosen, choose_points(bf.KMeansBase(10), X[:640] - rows.center, rng=3))
 
 
-def test_rows_in_memory_are_left_to_the_strategy_in_memory(X: FloatArray) -> None:
-    chosen = DaskKMeansBase(10).choose(X, rng=3)
-    assert np.array_equal(chosen, bf.KMeansBase(10).choose(X, rng=3))
+def test_rows_in_memory_are_clustered_in_memory(X: FloatArray) -> None:
+    chosen = choose_points(DaskKMeansBase(10), X, rng=3)
+    assert np.array_equal(chosen, choose_points(bf.KMeansBase(10), X, rng=3))
 
 
-def test_no_more_distinct_rows_than_points_are_the_base_set(client: Client) -> None:
+def test_few_distinct_rows_are_the_base_set(client: Client) -> None:
     few = np.random.default_rng(0).standard_normal((12, 5)).astype(np.float32)
     many = few[np.random.default_rng(1).integers(12, size=2000)]
-    rows = rows_of(da.from_array(many, chunks=(300, 5)))
+    rows = make_rows(da.from_array(many, chunks=(300, 5)))
     expected = np.unique(many - rows.center, axis=0)
-    exact = DaskKMeansBase(12).choose(rows, rng=0)
+    exact = choose_points(DaskKMeansBase(12), rows, rng=0)
     assert np.array_equal(np.unique(exact, axis=0), expected)
-    with pytest.warns(UserWarning, match="20 base points were asked for, but there are only 12"):
-        all_of_them = DaskKMeansBase(20).choose(rows, rng=0)
+    with pytest.warns(UserWarning, match=r"20 base points .* only 12"):
+        all_of_them = choose_points(DaskKMeansBase(20), rows, rng=0)
     assert np.array_equal(np.unique(all_of_them, axis=0), expected)
 
 
-def test_rows_that_a_sample_misses_are_found(client: Client) -> None:
+def test_rare_rows_are_found(client: Client) -> None:
     rare = np.random.default_rng(0).standard_normal((30, 5)).astype(np.float32)
     many = np.concatenate([np.zeros((20_000, 5), np.float32), rare])
-    rows = rows_of(da.from_array(many, chunks=(3000, 5)))
-    exact = DaskKMeansBase(31).choose(rows, rng=0)
+    rows = make_rows(da.from_array(many, chunks=(3000, 5)))
+    exact = choose_points(DaskKMeansBase(31), rows, rng=0)
     assert np.array_equal(np.unique(exact, axis=0), np.unique(many - rows.center, axis=0))
 
 
-def test_every_center_serves_a_row(client: Client) -> None:
+def test_every_center_has_rows(client: Client) -> None:
     rng = np.random.default_rng(0)
     many = np.round(rng.standard_normal((3000, 2)), 1).astype(np.float32)  # a lot of repetition
-    rows = rows_of(da.from_array(many, chunks=(500, 2)))
-    centers = DaskKMeansBase(40, max_iter=2).choose(rows, rng=0)
+    rows = make_rows(da.from_array(many, chunks=(500, 2)))
+    centers = choose_points(DaskKMeansBase(40, max_iter=2), rows, rng=0)
     _, nearest = faiss.knn(many - rows.center, centers, 1)
     assert len(np.unique(nearest)) == 40
 
 
-def test_random_numbers_belong_to_rows() -> None:
-    whole = uniforms(7, 0, 100)
-    assert np.array_equal(whole[37:], uniforms(7, 37, 63))
-    assert not np.array_equal(whole, uniforms(8, 0, 100))
-    assert 0 <= whole.min() < whole.max() < 1
-
-
-def test_sums_of_clusters() -> None:
-    values = np.array([[1, 2], [3, 4], [5, 6]], np.float32)
-    totals, counts = np.zeros((3, 2)), np.zeros(3)
-    add_rows(values, np.array([1, 0, 1], np.int32), np.array([1.0, 2, 3]), totals, counts)
-    assert totals.tolist() == [[6, 8], [16, 20], [0, 0]]
-    assert counts.tolist() == [2, 4, 0]
-
-
-def test_a_center_without_rows_moves_to_the_worst_served() -> None:
-    worst = Picked(np.array([-9.0, -9, -4]), np.array([[9], [9], [5]], np.float32))
-    found = Sums(np.array([[6.0], [0], [0], [0]]), np.array([2.0, 0, 0, 0]), worst)
+def test_center_without_rows_moves_to_the_farthest_row() -> None:
+    farthest = KeyedRows(np.array([-9.0, -9, -4]), np.array([[9], [9], [5]], np.float32))
+    sums = ClusterSums(np.array([[6.0], [0], [0], [0]]), np.array([2.0, 0, 0, 0]), farthest)
     centers = np.array([[0], [1], [2], [3]], np.float32)
-    assert moved(centers, found).tolist() == [[3], [9], [5], [3]]
-    assert filled(centers, found).tolist() == [[0], [9], [5], [3]]
+    assert move_centers(centers, sums).tolist() == [[3], [9], [5], [3]]
+    assert move_empty_centers(centers, sums).tolist() == [[0], [9], [5], [3]]
     assert centers.tolist() == [[0], [1], [2], [3]]
 
 
 @pytest.mark.parametrize(
-    ("strategy", "sentence"),
+    ("strategy", "message"),
     [
-        (DaskKMeansBase(0), "m of DaskKMeansBase must be at least 1, got 0."),
-        (DaskKMeansBase(5, max_iter=0), "max_iter of DaskKMeansBase must be at least 1, got 0."),
-        (DaskKMeansBase(5, sample=9), "sample of DaskKMeansBase must be at least 320, got 9."),
+        (DaskKMeansBase(0), "n_base_points of DaskKMeansBase .* got 0"),
+        (DaskKMeansBase(5, max_iter=0), "max_iter of DaskKMeansBase .* got 0"),
+        (DaskKMeansBase(5, sample=9), "sample of DaskKMeansBase .* 320, got 9"),
     ],
 )
-def test_parameters_out_of_range_are_refused(strategy: DaskKMeansBase, sentence: str) -> None:
-    with pytest.raises(ValueError) as caught:
+def test_invalid_parameters_raise(strategy: DaskKMeansBase, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
         strategy.choose(np.zeros((9, 2)))
-    assert str(caught.value) == sentence
 
 
-def test_a_model_with_it_can_be_saved_and_loaded(
+def test_model_round_trip(
     client: Client, X: FloatArray, remote: da.Array, tmp_path: object
 ) -> None:
     base = DaskKMeansBase(20, max_iter=2)

@@ -1,4 +1,4 @@
-"""A worker that is killed in the middle of its work changes nothing but the time it takes."""
+"""A worker that is killed during its work does not change the results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Kill = Callable[[], threading.Thread]
 
 
 class Killer:
-    """A progress callback that has a worker killed the moment a stage has come so far."""
+    """A progress callback that kills a worker as soon as a stage has done some steps."""
 
     def __init__(self, kill: Kill, stage: str, done: int) -> None:
         self.kill, self.stage, self.done = kill, stage, done
@@ -37,8 +37,8 @@ class Killer:
         assert not self.thread.is_alive()
 
 
-def test_a_fit_goes_on(client: Client, slow: da.Array, kill_busy_worker: Kill) -> None:
-    """Lost are rows that the worker held, how they were served, and half a pass."""
+def test_fit_survives(client: Client, slow: da.Array, kill_busy_worker: Kill) -> None:
+    """Rows, seeding states and half a pass are lost."""
     base = distributed.DaskKMeansBase(30, max_iter=8)
     hasher = bf.IMH(8, base=base, embedding="pca", random_state=0)
     with dask.config.set(scheduler="synchronous"):
@@ -50,17 +50,17 @@ def test_a_fit_goes_on(client: Client, slow: da.Array, kill_busy_worker: Kill) -
         assert np.array_equal(getattr(expected, key), getattr(found, key)), key
 
 
-def test_a_pass_over_the_rows_goes_on(
+def test_pass_over_the_rows_survives(
     client: Client, X: FloatArray, slow: da.Array, kill_busy_worker: Kill
 ) -> None:
-    """Lost is a part of the covariance, and maybe what all blocks are multiplied with."""
+    """Parts of the covariance are lost."""
     killer = Killer(kill_busy_worker, "mean", 6000)
     found = distributed.fit(PCAH(20), slow, progress=killer)
     killer.assert_killed()
     assert np.array_equal(found.directions_, PCAH(20).fit(X).directions_)
 
 
-def test_collecting_codes_goes_on_and_can_be_repeated_after_the_restart(
+def test_collect_survives_and_can_be_repeated(
     client: Client, X: FloatArray, slow: da.Array, kill_busy_worker: Kill
 ) -> None:
     hasher = ITQ(20, random_state=0).fit(X)

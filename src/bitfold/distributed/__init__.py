@@ -1,8 +1,8 @@
-"""Dask: learn from, encode and search vectors that are spread over the workers of a cluster.
+"""Fit, encode and search vectors that are distributed over a Dask cluster.
 
 Vectors are a Dask array (n, d), or one column of a Dask DataFrame whose values are lists or arrays
-of d numbers. Work goes to the cluster of the current ``distributed.Client``; without one it is
-done by the threads of this process. A worker may die at any time: what it held is made again.
+of d numbers. The cluster of the current ``distributed.Client`` does the work, or the threads of
+this process if there is none. A worker may die at any time: its results are computed again.
 """
 
 try:

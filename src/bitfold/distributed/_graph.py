@@ -1,7 +1,7 @@
-"""Pieces of Dask graphs: one node for what all tasks share, ordered streams, ordered reductions.
+"""Dask graphs: tasks, values that all tasks share, ordered results, ordered reductions.
 
-Everything here goes through Dask's own ``persist`` and ``compute``, so that it runs wherever the
-user's Dask runs: on the current client's cluster, and without one on the threads of this process.
+Everything here uses Dask's own ``persist`` and ``compute``, so it runs on the cluster of the
+current client, or on the threads of this process if there is none.
 """
 
 from __future__ import annotations
@@ -17,53 +17,54 @@ from dask.delayed import Delayed, delayed
 import distributed
 from bitfold._types import StepCallback
 
-_FAN_IN = 8
-"""Results that are combined by one task."""
+_N_COMBINED = 8
+"""Number of results that one task of a reduction combines."""
 
 
-def call(function: Callable[..., Any], *arguments: Any) -> Delayed:
-    """Return the task of one call; its arguments may be other tasks."""
+def make_task(function: Callable[..., Any], *arguments: Any) -> Delayed:
+    """Return the task of one call; arguments may be other tasks."""
     return delayed(function, pure=False, traverse=False)(*arguments)
 
 
-def shared(value: Any, kind: str) -> Delayed:
+def share(value: Any, kind: str) -> Delayed:
     """Return a value as one node of the graph, named by its content.
 
-    Tasks name the node instead of carrying the value, so each worker is given it once. Unlike
-    scattered data it is part of the graph: where a worker died, it is sent again.
+    Tasks refer to the node instead of containing the value, so each worker receives it once. Unlike
+    scattered data it is part of the graph: after the death of a worker it is sent again.
     """
     return delayed(value, name=f"bitfold-{kind}-{tokenize(value)}", traverse=False)
 
 
-def sent(value: Any, kind: str) -> Delayed:
-    """Return a shared value that is on the cluster already, for graphs that are run at once."""
-    # Dask warns of graphs beyond 10 MB, because most repeat something; this one is the value.
+def send(value: Any, kind: str) -> Delayed:
+    """Return a shared value that is already on the cluster, for graphs that run immediately."""
+    # Dask warns about graphs of more than 10 MB, because most contain a value many times.
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
-        return shared(value, kind).persist()
+        return share(value, kind).persist()
 
 
-def in_order(tasks: Sequence[Delayed]) -> Iterator[Any]:
-    """Compute tasks and yield their results in order; only some are waited for at a time."""
-    size = _batch()
-    waiting: deque[Delayed] = deque()
+def compute_in_order(tasks: Sequence[Delayed]) -> Iterator[Any]:
+    """Compute tasks and yield their results in order; a limited number runs at a time."""
+    size = _count_concurrent_tasks()
+    running: deque[Delayed] = deque()
     for first in range(0, len(tasks), size):
-        waiting.extend(dask.persist(*tasks[first : first + size]))
-        while len(waiting) > size:
-            yield waiting.popleft().compute()
-    while waiting:
-        yield waiting.popleft().compute()
+        running.extend(dask.persist(*tasks[first : first + size]))
+        while len(running) > size:
+            yield running.popleft().compute()
+    while running:
+        yield running.popleft().compute()
 
 
-def reduce(
+def reduce_in_order(
     leaves: Sequence[Delayed], combine: Callable[..., Any], on_step: StepCallback | None = None
 ) -> Any:
-    """Combine the results of tasks on the workers; ``combine`` is given some in their order.
+    """Combine the results of tasks on the workers; ``combine`` receives some of them in order.
 
-    The tree is fixed by the order of the tasks alone: who computed what, and when, changes no bit.
+    The tree depends on the order of the tasks alone, so the result is the same bit for bit,
+    whichever worker computes what, and when.
     """
-    *leaves, root = dask.persist(*leaves, _tree(list(leaves), combine))
+    *leaves, root = dask.persist(*leaves, _build_tree(list(leaves), combine))
     futures, total = distributed.futures_of(leaves), len(leaves)
-    del leaves  # a result is given up as soon as it has been combined
+    del leaves  # release each result as soon as it is combined
     if on_step:
         for done, future in enumerate(distributed.as_completed(futures) if futures else ()):
             if future.status == "error":
@@ -75,15 +76,15 @@ def reduce(
     return root.compute()
 
 
-def _tree(tasks: list[Delayed], combine: Callable[..., Any]) -> Delayed:
+def _build_tree(tasks: list[Delayed], combine: Callable[..., Any]) -> Delayed:
     while len(tasks) > 1:
-        groups = [tasks[i : i + _FAN_IN] for i in range(0, len(tasks), _FAN_IN)]
-        tasks = [call(combine, *group) if len(group) > 1 else group[0] for group in groups]
+        groups = [tasks[i : i + _N_COMBINED] for i in range(0, len(tasks), _N_COMBINED)]
+        tasks = [make_task(combine, *group) if len(group) > 1 else group[0] for group in groups]
     return tasks[0]
 
 
-def _batch() -> int:
-    """How many tasks are handed over together: enough for all threads of the cluster."""
+def _count_concurrent_tasks() -> int:
+    """Return the number of tasks that keep all threads of the cluster busy."""
     try:
         client = distributed.get_client()
     except ValueError:

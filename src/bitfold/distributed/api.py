@@ -1,4 +1,4 @@
-"""The verbs: fit, encode, collect, search."""
+"""The functions for Dask data: fit, encode, collect, search."""
 
 from __future__ import annotations
 
@@ -13,9 +13,21 @@ from sklearn.utils.validation import check_is_fitted
 from bitfold import _validation
 from bitfold._types import ProgressCallback, UInt8Array
 from bitfold.codes import Codes, count_bytes
-from bitfold.distributed._graph import call, in_order, reduce, sent, shared
-from bitfold.distributed._rows import DaskRows, naming_rows
-from bitfold.distributed._vectors import blocks, known, starts, vectors
+from bitfold.distributed._dask_rows import DaskRows, report_global_rows
+from bitfold.distributed._graph import (
+    compute_in_order,
+    make_task,
+    reduce_in_order,
+    send,
+    share,
+)
+from bitfold.distributed._input import (
+    block_edges,
+    check_vectors,
+    list_blocks,
+    with_known_rows,
+)
+from bitfold.errors import DataError, ParameterTypeError
 from bitfold.hashers import Hasher
 from bitfold.search import HammingIndex, Hits, merge_hits
 
@@ -23,24 +35,35 @@ H = TypeVar("H", bound=Hasher)
 
 
 def fit(hasher: H, X: Any, y: Any = None, *, progress: ProgressCallback | None = None) -> H:
-    """Learn the codes from vectors on a cluster; return the hasher, fitted.
+    """Fit a hasher to vectors on a cluster.
 
-    Every hasher learns what it would from the same rows in memory, bit for bit on processors of
-    one kind. What looks at all rows (the mean, covariances, the graph of a base set) does so on the
-    workers. Samples travel to the client, which works out what has the size of a base set or a
-    covariance. For a base set from all rows, give it ``base=DaskKMeansBase(m)``.
+    The model is the same as for the same rows in memory, bit for bit on processors of one kind.
+    Steps that read all rows (the mean, covariances, the graph of a base set) run on the workers.
+    Samples are fetched by the client, which does the work of the size of a base set or a covariance
+    matrix. For a base set learned from all rows, use ``base=DaskKMeansBase(n_base_points)``.
 
     Parameters
     ----------
     hasher
-        Any hasher of bitfold; it is changed, as by its own ``fit``.
+        Any hasher; it is changed, as by its own ``fit``.
     X
-        Training vectors: a Dask array or a column of a Dask DataFrame. Rows are read several
-        times; ``X.persist()`` beforehand keeps them in the workers' memory.
+        Training vectors: a Dask array or a column of a Dask DataFrame. They are read several
+        times; ``X.persist()`` keeps them in the memory of the workers.
     y
         Labels, for the hashers that use them.
     progress
-        Called with (stage, done, total) as the work goes on.
+        Called with (stage, done, total).
+
+    Returns
+    -------
+    The hasher itself.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter of the hasher is not valid, or ``X`` is not Dask data.
+    DataError
+        If the vectors or labels cannot be used.
 
     Examples
     --------
@@ -50,20 +73,20 @@ def fit(hasher: H, X: Any, y: Any = None, *, progress: ProgressCallback | None =
     >>> fit(ITQ(16, random_state=0), X).n_bits_
     16
     """
-    owner = _owner(hasher)
-    array = known(vectors(X, owner, min_rows=2))
-    vectors(array, owner, min_rows=2)  # now that the rows are counted
-    rows = DaskRows.of(array, owner, partial(progress, "mean") if progress else None)
+    owner = _check_hasher(hasher)
+    array = with_known_rows(check_vectors(X, owner, min_rows=2))
+    check_vectors(array, owner, min_rows=2)  # again, because the number of rows is known now
+    rows = DaskRows.from_array(array, owner, partial(progress, "mean") if progress else None)
     if progress:
         rows = replace(rows, on_rows=partial(progress, "rows"))
     return hasher.fit_rows(rows, y, progress=progress)
 
 
 def encode(hasher: Hasher, X: Any) -> da.Array:
-    """Return the packed codes as a lazy Dask array, block by block, (n, ceil(n_bits / 8)) uint8.
+    """Return the packed codes as a lazy Dask array, one block per block of vectors.
 
-    They are the bytes that ``hasher.encode`` gives. The model is one node of the graph, so each
-    worker is sent it once. :func:`collect` fetches the codes, and can tell how far it is.
+    The bytes are those of ``hasher.encode``. The model is one node of the graph, so each worker
+    receives it once. :func:`collect` computes the codes and reports progress.
 
     Parameters
     ----------
@@ -71,6 +94,19 @@ def encode(hasher: Hasher, X: Any) -> da.Array:
         A fitted hasher.
     X
         Vectors: a Dask array or a column of a Dask DataFrame.
+
+    Returns
+    -------
+    Array of uint8, of shape (n, ceil(n_bits / 8)).
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the hasher is not fitted.
+    ParameterError
+        If ``X`` is not Dask data.
+    DataError
+        If the vectors have another number of features than the training vectors.
 
     Examples
     --------
@@ -81,65 +117,99 @@ def encode(hasher: Hasher, X: Any) -> da.Array:
     >>> codes.shape, codes.numblocks
     ((1000, 2), (4, 1))
     """
-    owner = _owner(hasher)
+    owner = _check_hasher(hasher)
     check_is_fitted(hasher, "n_bits_")
-    array = vectors(X, owner)
+    array = check_vectors(X, owner)
     if array.shape[1] != hasher.n_features_in_:
-        raise ValueError(
+        raise DataError(
             f"X has {array.shape[1]} features, but {owner} is expecting "
             f"{hasher.n_features_in_} features as input."
         )
     return array.map_blocks(
-        _packed,
-        shared(hasher, "model"),
+        _encode_block,
+        share(hasher, "model"),
         dtype=np.uint8,
         chunks=(array.chunks[0], (count_bytes(hasher.n_bits_),)),
         meta=np.empty((0, 0), np.uint8),
     )
 
 
-def collect(codes: da.Array, n_bits: int, *, progress: ProgressCallback | None = None) -> Codes:
+def collect(
+    codes: da.Array,
+    n_bits: int,
+    *,
+    model_digest: str | None = None,
+    progress: ProgressCallback | None = None,
+) -> Codes:
     """Compute lazy codes and fetch them, block by block.
 
     Parameters
     ----------
     codes
-        Packed codes, as :func:`encode` gives them.
+        Packed codes, as returned by :func:`encode`.
     n_bits
-        Length of a code: the hasher's ``n_bits_``.
+        Length of the codes: ``hasher.n_bits_``.
+    model_digest
+        Digest of the model: ``hasher.model_digest``; None if it is unknown.
     progress
-        Called with ("encode", done, total) as blocks arrive.
+        Called with ("encode", done, total) after each block.
+
+    Returns
+    -------
+    The codes in memory.
+
+    Raises
+    ------
+    ParameterError
+        If ``codes`` is not a Dask array of packed codes of this length.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> codes = da.from_array(np.array([[1], [3], [7]], np.uint8), chunks=(2, 1))
+    >>> collect(codes, n_bits=8)
+    Codes(3 x 8 bits)
     """
     _check_codes(codes, n_bits, "collect")
-    codes = known(codes)
-    out = np.empty(codes.shape, np.uint8)
-    edges = starts(codes)
-    for start, stop, part in zip(edges, edges[1:], in_order(blocks(codes)), strict=False):
-        out[start:stop] = part
+    codes = with_known_rows(codes)
+    packed = np.empty(codes.shape, np.uint8)
+    edges, blocks = block_edges(codes), compute_in_order(list_blocks(codes))
+    for start, stop, block in zip(edges, edges[1:], blocks, strict=False):
+        packed[start:stop] = block
         if progress:
-            progress("encode", stop, len(out))
-    return Codes(out, n_bits)
+            progress("encode", stop, len(packed))
+    return Codes(packed, n_bits, model_digest)
 
 
 def search(
     codes: da.Array, queries: Codes, k: int = 10, *, progress: ProgressCallback | None = None
 ) -> Hits:
-    """Find the k nearest codes of each query, exactly as :class:`bitfold.HammingIndex` would.
+    """Find the k nearest codes of each query, with the results of :class:`bitfold.HammingIndex`.
 
-    Every block is searched where it is, and the lists are merged on the workers. Ids are row
-    numbers; ties are by id.
+    Every block is searched on the worker that has it, and the results are merged on the workers.
+    Ids are row numbers; ties go by id.
 
     Parameters
     ----------
     codes
-        Packed codes, as :func:`encode` gives them; ``codes.persist()`` beforehand keeps them in
-        the workers' memory, else they are computed again for every search.
+        Packed codes, as returned by :func:`encode`. ``codes.persist()`` keeps them in the memory of
+        the workers; otherwise they are computed again for every search.
     queries
         Query codes.
     k
-        How many, at most the number of codes.
+        Number of codes per query, at least 1. All are returned if there are fewer.
     progress
-        Called with ("search", done, total) as blocks are done.
+        Called with ("search", done, total) after each block.
+
+    Returns
+    -------
+    Ids and distances, one row per query.
+
+    Raises
+    ------
+    ParameterError
+        If ``codes`` is not a Dask array of packed codes as long as the queries, or ``k`` is not
+        an integer of at least 1.
 
     Examples
     --------
@@ -149,57 +219,59 @@ def search(
     [[3, 0]]
     """
     if not isinstance(queries, Codes):
-        raise TypeError(f"queries must be bitfold.Codes, got {type(queries).__name__}.")
+        raise ParameterTypeError("queries", "search", "bitfold.Codes", type(queries).__name__)
     _check_codes(codes, queries.n_bits, "search")
-    codes = known(codes)
-    n = codes.shape[0]
-    _validation.check_integer(k, "k", "search", low=1, high=n, why=f"the {n} codes")
-    asked, edges = sent(queries, "queries"), starts(codes)
-    hits: Hits = reduce(
-        [
-            call(_nearest, block, asked, k, first)
-            for block, first, last in zip(blocks(codes), edges, edges[1:], strict=False)
-            if first < last
-        ],
-        partial(_merge, k),
-        partial(progress, "search") if progress else None,
-    )
+    _validation.check_integer(k, "k", "search", low=1)
+    codes = with_known_rows(codes)
+    shared_queries, edges = send(queries, "queries"), block_edges(codes)
+    tasks = [
+        make_task(_search_block, block, shared_queries, k, first)
+        for block, first, last in zip(list_blocks(codes), edges, edges[1:], strict=False)
+        if first < last
+    ]
+    if not tasks:
+        return HammingIndex(queries.n_bits).search(queries, k)
+    on_step = partial(progress, "search") if progress else None
+    hits: Hits = reduce_in_order(tasks, partial(_merge, k), on_step)
     return hits
 
 
-def _owner(hasher: Any) -> str:
+def _check_hasher(hasher: Any) -> str:
+    """Return the class name of a hasher, for errors."""
     if not isinstance(hasher, Hasher):
-        raise TypeError(f"hasher must be a hasher of bitfold, got {type(hasher).__name__}.")
+        raise ParameterTypeError(
+            "hasher", "bitfold.distributed", "a hasher of bitfold", type(hasher).__name__
+        )
     return type(hasher).__name__
 
 
 def _check_codes(codes: Any, n_bits: int, owner: str) -> None:
     if not isinstance(codes, da.Array):
-        raise TypeError(f"codes of {owner} must be a Dask array, got {type(codes).__name__}.")
+        raise ParameterTypeError("codes", owner, "a Dask array", type(codes).__name__)
     width = count_bytes(_validation.check_integer(n_bits, "n_bits", owner, low=1))
     if codes.dtype != np.uint8 or codes.ndim != 2 or codes.shape[1] != width:
-        came = f"{codes.dtype} of shape {codes.shape}"
-        _validation.raise_invalid("codes", owner, f"uint8 of shape (n, {width})", came)
+        value = f"{codes.dtype} of shape {codes.shape}"
+        _validation.raise_invalid("codes", owner, f"uint8 of shape (n, {width})", value)
 
 
-def _packed(block: Any, hasher: Hasher, block_info: Any = None) -> UInt8Array:
-    """Encode one block."""
+def _encode_block(block: Any, hasher: Hasher, block_info: Any = None) -> UInt8Array:
     matrix = np.asarray(block)
     if not len(matrix):
         return np.empty((0, count_bytes(hasher.n_bits_)), np.uint8)
     number = block_info[0]["chunk-location"][0]
     first_row, _ = block_info[0]["array-location"][0]
-    # After a block of unknown length rows have no number in the whole.
-    where = (0, f"Block {number} of X") if np.isnan(first_row) else (int(first_row), "X")
-    with naming_rows(matrix, type(hasher).__name__, *where):
+    # After a block of unknown length, row numbers are known only within the block.
+    origin = (0, f"Block {number} of X") if np.isnan(first_row) else (int(first_row), "X")
+    with report_global_rows(matrix, type(hasher).__name__, *origin):
         return hasher.encode(matrix).packed
 
 
-def _nearest(block: Any, queries: Codes, k: int, first_id: int) -> Hits:
-    """Search one block."""
-    codes = Codes(np.asarray(block), queries.n_bits)
+def _search_block(block: Any, queries: Codes, k: int, first_id: int) -> Hits:
+    packed = np.asarray(block)
     index = HammingIndex(queries.n_bits)
-    index.add(codes, ids=np.arange(first_id, first_id + len(codes)))
+    ids = np.arange(first_id, first_id + len(packed))
+    # Dask arrays have no digest; without one, codes are accepted for any queries.
+    index.add(Codes(packed, queries.n_bits), ids=ids)
     return index.search(queries, k)
 
 
