@@ -107,8 +107,9 @@ class BlockReader:
         rows = Rows(matrix, self.center, self.owner)
         for start in range(skip * step, len(matrix), step * stride):
             stop = min(start + step, len(matrix))
+            out = borrow_buffer("rows", (stop - start, rows.n_features))
             with report_global_rows(matrix, self.owner, first_row):
-                values = rows.block(start, stop, borrow_buffer("rows", (stop - start, rows.n_features)))
+                values = rows.block(start, stop, out)
             yield first_row + start, values
 
     def take(self, block: Any, rows: NDArray[np.integer[Any]]) -> Float32Array:
