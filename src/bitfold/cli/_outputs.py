@@ -15,7 +15,7 @@ from bitfold.io.atomic import replace_atomically
 FORCE_HELP = "Replace the output if it exists."
 
 
-class _DoNotWrite(Exception):
+class _DoNotWriteError(Exception):
     """Raised to leave a file as it is."""
 
 
@@ -26,8 +26,8 @@ def check_output(out: Path, *inputs: Path | None, force: bool) -> None:
     _check_differs(out, *inputs)
     check_new(out, force=force)
     try:
-        with suppress(_DoNotWrite), replace_atomically(out):
-            raise _DoNotWrite
+        with suppress(_DoNotWriteError), replace_atomically(out):
+            raise _DoNotWriteError
     except OSError as error:
         if error.strerror is None:
             raise

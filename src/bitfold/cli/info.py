@@ -7,12 +7,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from bitfold.cli._inputs import check_exists, is_codes_file
 from bitfold.cli.fit import describe_base_set
 from bitfold.hashers import load
-from bitfold.io import model_file, open_codes
+from bitfold.io import open_codes
 from bitfold.search import HammingIndex
 
 
@@ -40,27 +41,31 @@ def info(
 def _describe_model(path: Path) -> dict[str, Any]:
     """Return the parameters and fitted attributes of a model."""
     hasher = load(path)  # checks every byte
-    stored = model_file.read_model(path)
     return {
         "path": str(path),
-        "kind": f"model, {stored.kind}",
+        "kind": f"model, {type(hasher).__name__}",
         "bits": hasher.n_bits_,
         "features": hasher.n_features_in_,
         "digest": hasher.model_digest,
-        "parameters": stored.meta["params"],
+        "parameters": {
+            name: _to_json(value) for name, value in hasher.get_params(deep=False).items()
+        },
         **describe_base_set(hasher),
         "fitted": {
-            **{name: value for name, value in stored.meta["learned"].items() if _is_short(value)},
-            **{name: list(array.shape) for name, array in sorted(stored.arrays.items())},
+            name: _to_json(value)
+            for name, value in sorted(vars(hasher).items())
+            if name.endswith("_") and not name.startswith("_") and not isinstance(value, str)
         },
         "bytes": path.stat().st_size,
         "written": _format_date(path),
     }
 
 
-def _is_short(value: Any) -> bool:
-    """Return whether a fitted value is a number or None; sentences have lines of their own."""
-    return not isinstance(value, str)
+def _to_json(value: Any) -> Any:
+    """Return the shape of an array, plain values as they are, and objects as text."""
+    if isinstance(value, np.ndarray):
+        return list(value.shape)
+    return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)
 
 
 def _describe_codes(path: Path) -> dict[str, Any]:
@@ -101,8 +106,6 @@ def _format_date(path: Path) -> str:
 
 def _format_value(value: Any) -> str:
     """Return numbers with commas, parameters as NAME=VALUE, shapes as 400 × 64."""
-    if isinstance(value, dict) and "strategy" in value:
-        return f"{value['strategy']}({_format_value(value['params'])})"
     if isinstance(value, dict):
         return ", ".join(f"{name}={_format_value(inner)}" for name, inner in value.items())
     if isinstance(value, list):

@@ -35,9 +35,7 @@ def search(
     index: Annotated[Path, typer.Argument(help="Index that bitfold index wrote.")],
     queries: Annotated[
         Path,
-        typer.Argument(
-            help=f"Vectors, one per row: {VECTOR_FORMATS}. Without --model, codes."
-        ),
+        typer.Argument(help=f"Vectors, one per row: {VECTOR_FORMATS}. Without --model, codes."),
     ],
     model: Annotated[
         Path | None, typer.Option(help="Model that encoded the items of the index.")
