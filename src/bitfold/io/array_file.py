@@ -26,8 +26,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bitfold._types import AnyArray, PathLike, UInt8Array
-from bitfold.errors import FormatError, NewerFormatError
+from bitfold.errors import FormatError
 from bitfold.io.atomic import replace_atomically
+from bitfold.io.file_checks import check_version, is_count, parse_json_object
 
 FORMAT_VERSION = 1
 
@@ -212,31 +213,10 @@ def encode_header(
     *,
     min_bytes: int = 0,
 ) -> bytes:
-    """Return the first part of a file, up to the arrays.
+    """Return the beginning of a file, up to the arrays.
 
-    Parameters
-    ----------
-    kind
-        What the file contains.
-    meta
-        A JSON object.
-    layout
-        Type and shape of each array, in the order in which they follow.
-    checksums
-        CRC-32 of each array.
-    min_bytes
-        Size to pad the result to. A file whose array grows reserves it, and replaces the header at
-        the end.
-
-    Returns
-    -------
-    The length of the header and the header.
-
-    Examples
-    --------
-    >>> header = encode_header("codes", {}, {"packed": ArrayLayout("U8", (0, 2))}, {"packed": 0})
-    >>> len(header) % 64
-    0
+    ``layout`` and ``checksums`` describe the arrays in their order. A file whose array grows pads
+    the header to ``min_bytes``, so that it can replace the header at the end.
     """
     content = {"format_version": FORMAT_VERSION, "kind": kind, "meta": meta, "crc32": checksums}
     metadata = {"crc32": "0" * _CHECKSUM_DIGITS, "bitfold": _to_json(content)}
@@ -250,87 +230,6 @@ def encode_header(
     rest = _checked_part(text)
     checksum = b"%08x" % zlib.crc32(rest)
     return len(text).to_bytes(8, "little") + _BEFORE_CHECKSUM + checksum + rest
-
-
-def check_version(path: PathLike, version: Any, known: int) -> None:
-    """Raise unless a file has the format version that this version of bitfold reads.
-
-    Parameters
-    ----------
-    path
-        The file that the error names.
-    version
-        The version that the file states.
-    known
-        The version that can be read.
-
-    Raises
-    ------
-    NewerFormatError
-        The file was written by a newer version of bitfold.
-    FormatError
-        The version is not a positive integer.
-
-    Examples
-    --------
-    >>> check_version("model.bitfold", 2, 1)  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-        ...
-    bitfold.errors.NewerFormatError: model.bitfold has format version 2; ... Upgrade bitfold.
-    """
-    if is_count(version) and version > known:
-        raise NewerFormatError(
-            f"{path} has format version {version}; this version of bitfold reads version {known}. "
-            f"Upgrade bitfold."
-        )
-    if not is_count(version) or version != known:
-        raise FormatError(f"{path} is damaged: there is no format version {version!r:.20}.")
-
-
-def is_count(value: object) -> bool:
-    """Return whether a JSON value is an integer that can count bytes or items.
-
-    Parameters
-    ----------
-    value
-        A value that came from JSON.
-
-    Returns
-    -------
-    True for integers from 0 to 2**48 - 1.
-
-    Examples
-    --------
-    >>> is_count(3), is_count(True), is_count(-1)
-    (True, False, False)
-    """
-    return type(value) is int and 0 <= value < 1 << 48
-
-
-def parse_json_object(text: str | bytes) -> dict[str, Any] | None:
-    """Parse a JSON object from a source that is not trusted.
-
-    Parameters
-    ----------
-    text
-        JSON, or anything else.
-
-    Returns
-    -------
-    The object, or None if the text is not one.
-
-    Examples
-    --------
-    >>> parse_json_object('{"a": 1}')
-    {'a': 1}
-    >>> parse_json_object("[1, 2]") is None
-    True
-    """
-    try:
-        tree = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return tree if isinstance(tree, dict) else None
 
 
 def _to_json(tree: Any) -> str:

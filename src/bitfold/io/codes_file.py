@@ -1,146 +1,28 @@
-"""Codes files: written block by block, resumable, opened as memory maps.
+"""Codes files: packed codes with their length and model, opened as memory maps.
 
 A codes file is an :mod:`array file <bitfold.io.array_file>` with one array, ``packed``, and the
-values ``n_bits`` and ``model_digest``. A name that ends in ``.npy`` selects numpy's format instead,
+values ``n_bits`` and ``model_digest``. A name that ends in ".npy" selects numpy's format instead,
 which contains only the packed bytes.
-
-While :func:`encode_to_file` runs, ``x.codes.partial`` contains the codes so far, and
-``x.codes.progress`` says how many of them are safely on the disk and which inputs they were made
-from. At the end the first is renamed and the second removed.
 """
 
 from __future__ import annotations
 
-import hashlib
 import io
-import json
-import os
-import time
-import zlib
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Protocol, Self
+from typing import Any
 
 import numpy as np
 
 from bitfold import _validation
-from bitfold._types import AnyArray, PathLike, ProgressCallback
+from bitfold._types import PathLike
 from bitfold.codes import Codes, count_bytes
-from bitfold.errors import FormatError, InputChangedError, NewerFormatError, ParameterError
-from bitfold.io import sources
-from bitfold.io.array_file import (
-    ArrayFile,
-    ArrayLayout,
-    check_version,
-    encode_header,
-    parse_json_object,
-    write_arrays,
-)
-from bitfold.io.atomic import (
-    acquire_lock,
-    remove_lock,
-    replace_atomically,
-    resolve_target,
-    sync_directory,
-)
-from bitfold.io.rows import Rows
-from bitfold.io.stream import Stream
+from bitfold.errors import FormatError, ParameterError
+from bitfold.io.array_file import ArrayFile, ArrayLayout, encode_header, write_arrays
+from bitfold.io.atomic import replace_atomically
 
 _KIND = "codes"
 _HEADER_BYTES = 1024
 _NPY_MAGIC = b"\x93NUMPY"
-_NOTE_VERSION = 1
-
-_SYNC_SECONDS = 1.0
-"""Work that a kill can lose."""
-
-_N_SAMPLED_ROWS = 16
-"""Rows that identify a source."""
-
-_N_SAMPLED_STREAM_ROWS = 4
-"""Rows that identify a source of compressed chunks, where reading a row reads a chunk."""
-
-
-class FittedHasher(Protocol):
-    """What :func:`encode_to_file` needs of a fitted hasher."""
-
-    n_bits_: int
-
-    @property
-    def model_digest(self) -> str:
-        """Identifier of the fitted model."""
-
-    def encode_blocks(
-        self, X: Any, *, first: int = 0, progress: ProgressCallback | None = None
-    ) -> Iterator[Codes]:
-        """Yield the codes of the rows from ``first``, in blocks."""
-
-
-def encode_to_file(
-    hasher: FittedHasher,
-    X: Any,
-    path: PathLike,
-    *,
-    stamp: str = "",
-    restart: bool = False,
-    progress: ProgressCallback | None = None,
-) -> int:
-    """Encode vectors into a codes file, in bounded memory.
-
-    Codes are written as they are made, and synced to the disk about every second. After an
-    interruption, the same call continues after the last synced block. The file gets its name only
-    when it is complete.
-
-    Parameters
-    ----------
-    hasher
-        A fitted hasher.
-    X
-        Vectors, as for :meth:`bitfold.hashers.base.Hasher.encode`.
-    path
-        The file to create or replace, by convention with the suffix ".codes". With the suffix
-        ".npy" it becomes an array of packed codes in numpy's format.
-    stamp
-        Anything else that distinguishes these vectors from others, such as the date of their file.
-    restart
-        Start from the beginning instead of continuing an interrupted run.
-    progress
-        Called with (stage, done, total).
-
-    Returns
-    -------
-    Number of codes in the file.
-
-    Raises
-    ------
-    InputChangedError
-        An interrupted run used another model or other vectors.
-    LockedError
-        Another process is writing the same file.
-    OSError
-        The file cannot be written.
-
-    Examples
-    --------
-    >>> from bitfold.hashers import LSH
-    >>> X = np.random.default_rng(0).random((1000, 8))
-    >>> hasher = LSH(n_bits=12, random_state=0).fit(X)
-    >>> encode_to_file(hasher, X, "vectors.codes")
-    1000
-    >>> open_codes("vectors.codes")
-    Codes(1000 x 12 bits)
-    """
-    target = resolve_target(path)
-    source = sources.open_source(X)
-    digest = hasher.model_digest
-    inputs = {"model": digest, "vectors": _digest_source(source, type(hasher).__name__, stamp)}
-    with _PartialFile(target, hasher.n_bits_, digest) as partial:
-        partial.resume(inputs, restart=restart)
-        for codes in hasher.encode_blocks(source, first=partial.n_rows, progress=progress):
-            partial.append(codes)
-        partial.finish()
-        return partial.n_rows
 
 
 def save_codes(codes: Codes, path: PathLike) -> None:
@@ -166,7 +48,7 @@ def save_codes(codes: Codes, path: PathLike) -> None:
     >>> open_codes("some.codes")
     Codes(1 x 3 bits)
     """
-    if _is_npy(path):
+    if is_npy_name(path):
         with replace_atomically(path) as file:
             np.save(file, codes.packed)
     else:
@@ -216,8 +98,28 @@ def open_codes(path: PathLike, n_bits: int | None = None) -> Codes:
     return (_open_npy if _has_npy_magic(path) else _open_array_file)(path, n_bits)
 
 
-def _is_npy(path: PathLike) -> bool:
+def is_npy_name(path: PathLike) -> bool:
+    """Return whether the name of a file selects numpy's format."""
     return Path(path).suffix == ".npy"
+
+
+def encode_codes_header(
+    shape: tuple[int, int], n_bits: int, model_digest: str | None, checksum: int
+) -> bytes:
+    """Return the header of a codes file, with the same length for any number of rows."""
+    meta = {"n_bits": n_bits, "model_digest": model_digest}
+    layout = {"packed": ArrayLayout("U8", shape)}
+    return encode_header(_KIND, meta, layout, {"packed": checksum}, min_bytes=_HEADER_BYTES)
+
+
+def encode_npy_header(shape: tuple[int, int]) -> bytes:
+    """Return the header of a .npy file, with the same length for any number of rows."""
+    # numpy pads the header so that the number of rows can grow in place.
+    out = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        out, {"descr": "|u1", "fortran_order": False, "shape": shape}
+    )
+    return out.getvalue()
 
 
 def _has_npy_magic(path: Path) -> bool:
@@ -233,7 +135,8 @@ def _open_array_file(path: Path, n_bits: int | None) -> Codes:
     digest = file.meta.get("model_digest")
     shape = file.layout["packed"].shape if "packed" in file.layout else ()
     is_valid = type(stored) is int and stored > 0 and isinstance(digest, str | None)
-    if not is_valid or file.layout != _layout(shape[0] if shape else 0, stored):
+    n_rows = shape[0] if shape else 0
+    if not is_valid or file.layout != {"packed": ArrayLayout("U8", (n_rows, count_bytes(stored)))}:
         raise FormatError(f"{path} is damaged: the values in its header contradict each other.")
     if n_bits not in (None, stored):
         raise ParameterError("n_bits", "open_codes", f"{stored}, the length of {path}", n_bits)
@@ -260,173 +163,3 @@ def _open_npy(path: Path, n_bits: int | None) -> Codes:
         )
         raise ParameterError("n_bits", "open_codes", needed, n_bits)
     return Codes(packed, n_bits or 8 * n_bytes)
-
-
-def _layout(n_rows: int, n_bits: int) -> dict[str, ArrayLayout]:
-    return {"packed": ArrayLayout("U8", (n_rows, count_bytes(n_bits)))}
-
-
-class _Progress(NamedTuple):
-    """The rows that are safely on the disk, and their CRC-32."""
-
-    n_rows: int
-    checksum: int
-
-
-class _PartialFile:
-    """An unfinished file; it is locked while it is open."""
-
-    def __init__(self, target: Path, n_bits: int, model_digest: str) -> None:
-        self.n_rows = 0
-        self._target = target
-        self._path = target.with_name(f"{target.name}.partial")
-        self._note = target.with_name(f"{target.name}.progress")
-        self._n_bits = n_bits
-        self._n_bytes = count_bytes(n_bits)
-        self._model_digest = model_digest
-        self._checksum = 0
-        self._inputs: dict[str, str] = {}
-        self._synced_at = time.monotonic()
-        self._start = len(self._encode_header())
-        message = f"{target} is being written by another process."
-        self._lock = acquire_lock(target.with_name(f"{target.name}.lock"), message)
-        try:
-            self._file: BinaryIO = _open_for_update(self._path)
-        except BaseException:
-            remove_lock(self._lock)
-            raise
-
-    def resume(self, inputs: dict[str, str], *, restart: bool) -> None:
-        """Continue after the rows that are on the disk, if they were made from these inputs."""
-        done = None if restart else self._read_note(inputs)
-        self._inputs = inputs
-        self.n_rows, self._checksum = done or (0, 0)
-        # The number of rows is unknown until finish(), which replaces the header.
-        self._file.write(self._encode_header())
-        self._file.truncate(self._start + self.n_rows * self._n_bytes)
-        self._file.seek(0, os.SEEK_END)
-        self._save()
-
-    def append(self, codes: Codes) -> None:
-        """Write codes, and sync them from time to time."""
-        data = np.ascontiguousarray(codes.packed).data
-        self._file.write(data)
-        self._checksum = zlib.crc32(data, self._checksum)
-        self.n_rows += len(codes)
-        if time.monotonic() - self._synced_at > _SYNC_SECONDS:
-            self._save()
-
-    def finish(self) -> None:
-        """Complete the header and rename the file."""
-        self._file.seek(0)
-        self._file.write(self._encode_header())
-        self._sync()
-        if self._target.exists():
-            self._path.chmod(self._target.stat().st_mode & 0o7777)
-        self._path.replace(self._target)
-        sync_directory(self._target.parent)
-        self._note.unlink(missing_ok=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, traceback: object
-    ) -> None:
-        if kind is not None and not isinstance(problem, (InputChangedError, NewerFormatError)):
-            # Kept only if another run can finish it: invalid vectors stay invalid.
-            if self.n_rows and issubclass(kind, (KeyboardInterrupt, OSError, MemoryError)):
-                with suppress(OSError):
-                    self._save()
-            else:
-                self._path.unlink(missing_ok=True)
-                self._note.unlink(missing_ok=True)
-        with suppress(OSError):
-            self._file.close()
-        remove_lock(self._lock)
-
-    def _encode_header(self) -> bytes:
-        """Return a header whose length does not depend on the number of rows."""
-        layout = _layout(self.n_rows, self._n_bits)
-        if _is_npy(self._target):
-            return _encode_npy_header(layout["packed"].shape)
-        meta = {"n_bits": self._n_bits, "model_digest": self._model_digest}
-        checksums = {"packed": self._checksum}
-        return encode_header(_KIND, meta, layout, checksums, min_bytes=_HEADER_BYTES)
-
-    def _read_note(self, inputs: dict[str, str]) -> _Progress | None:
-        """Return the progress of the last run, None if it cannot be used."""
-        try:
-            note = parse_json_object(self._note.read_bytes())
-        except OSError:
-            return None
-        if note is None or note.get("format") != "bitfold progress":
-            return None
-        check_version(self._note, note.get("format_version"), _NOTE_VERSION)
-        done = _Progress(note.get("n_rows", 0), note.get("crc32", 0))
-        if not all(type(value) is int for value in done) or done.n_rows < 1:
-            return None
-        if self._path.stat().st_size < self._start + done.n_rows * self._n_bytes:
-            return None
-        self._check_inputs(note.get("inputs"), inputs)
-        return done
-
-    def _check_inputs(self, before: Any, inputs: dict[str, str]) -> None:
-        for name, digest in inputs.items():
-            if not isinstance(before, dict) or before.get(name) != digest:
-                raise InputChangedError(
-                    f"{self._path} cannot be continued: the {name} changed since it was started. "
-                    f"Use the same {name}, or restart from the beginning."
-                )
-
-    def _save(self) -> None:
-        self._sync()
-        note = {
-            "format": "bitfold progress",
-            "format_version": _NOTE_VERSION,
-            "inputs": self._inputs,
-            "n_rows": self.n_rows,
-            "crc32": self._checksum,
-        }
-        with replace_atomically(self._note) as file:
-            file.write(json.dumps(note).encode())
-        self._synced_at = time.monotonic()
-
-    def _sync(self) -> None:
-        self._file.flush()
-        os.fsync(self._file.fileno())
-
-
-def _open_for_update(path: Path) -> BinaryIO:
-    """Open a file for reading and writing, created if necessary, without truncating it."""
-    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
-
-
-def _encode_npy_header(shape: tuple[int, ...]) -> bytes:
-    # numpy pads the header so that the number of rows can grow in place.
-    out = io.BytesIO()
-    np.lib.format.write_array_header_1_0(
-        out, {"descr": "|u1", "fortran_order": False, "shape": shape}
-    )
-    return out.getvalue()
-
-
-def _digest_source(source: Any, owner: str, stamp: str) -> str:
-    """Identify vectors by shape, type, stamp and some of their rows."""
-    matrix = sources.check_source(source, owner)
-    about = [sources.count_rows(matrix), sources.count_features(matrix), str(matrix.dtype), stamp]
-    digest = hashlib.sha256(json.dumps(about).encode())
-    digest.update(np.ascontiguousarray(_sample_rows(matrix, owner)).data)
-    return digest.hexdigest()
-
-
-def _sample_rows(matrix: Any, owner: str) -> AnyArray:
-    """Return evenly spaced rows, or the first rows of a source that can only be read forward."""
-    n, streamed = sources.count_rows(matrix), isinstance(matrix, Stream)
-    if n is None or (streamed and not matrix.is_seekable):
-        first: AnyArray = matrix[:_N_SAMPLED_ROWS]
-        return first
-    count = _N_SAMPLED_STREAM_ROWS if streamed else _N_SAMPLED_ROWS
-    positions = np.unique(np.linspace(0, n - 1, count).astype(np.int64))
-    # Rows releases the pages of a memory map, which would otherwise add up.
-    return Rows(matrix, np.zeros(sources.count_features(matrix), np.float32), owner).take(positions)

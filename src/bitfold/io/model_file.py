@@ -21,8 +21,8 @@ from safetensors import SafetensorError, safe_open
 from bitfold import _validation
 from bitfold._types import AnyArray, PathLike
 from bitfold.errors import FormatError
-from bitfold.io.array_file import check_version, parse_json_object
 from bitfold.io.atomic import replace_atomically
+from bitfold.io.file_checks import check_version, parse_json_object
 
 FORMAT_VERSION = 1
 

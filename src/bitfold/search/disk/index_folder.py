@@ -21,7 +21,8 @@ from bitfold.errors import FormatError, LockedError
 from bitfold.search.contract import MAX_BITS
 from bitfold.search.disk import directory
 from bitfold.search.disk import manifest as manifests
-from bitfold.search.disk.manifest import FileEntry, Manifest, SegmentEntry
+from bitfold.search.disk.loading import describe_segment, list_files, load_segments
+from bitfold.search.disk.manifest import Manifest
 from bitfold.search.disk.segment_file import DeletedFile, SegmentFile, StoredSegment
 from bitfold.search.segment import Segment
 
@@ -172,7 +173,7 @@ class IndexFolder:
         self._generation += 1
         try:
             stored = [self._store(segment, number) for number, segment in enumerate(segments)]
-            entries = tuple(map(_describe, stored))
+            entries = tuple(map(describe_segment, stored))
             manifest = Manifest(self.n_bits, int(next_id), self._generation, model_digest, entries)
             manifests.write(self.path, manifest)
         except OSError as error:
@@ -183,7 +184,7 @@ class IndexFolder:
             raise
         self._stored, self.next_id, self.model_digest = stored, int(next_id), model_digest
         with suppress(OSError):
-            directory.remove_leftovers(self.path, _names_of(stored))
+            directory.remove_leftovers(self.path, list_files(stored))
 
     def writes_to(self, path: PathLike) -> bool:
         """Return whether this object is the writer of the index at ``path``."""
@@ -202,7 +203,7 @@ class IndexFolder:
 
     def _load(self) -> None:
         """Open the listed files; a writer also removes leftovers."""
-        manifest, self._stored = _load_segments(self.path)
+        manifest, self._stored = load_segments(self.path)
         self.n_bits, self.next_id, self._generation, self.model_digest, _ = manifest
         if self._writer is not None:
             removed = directory.remove_leftovers(self.path, manifest.files)
@@ -237,7 +238,7 @@ class IndexFolder:
         with suppress(OSError, FormatError):
             current = self._read_manifest()
             listed = current.files if current else set()
-            directory.remove_leftovers(self.path, listed | _names_of(self._stored))
+            directory.remove_leftovers(self.path, listed | list_files(self._stored))
 
     def _read_manifest(self) -> Manifest | None:
         exists = (self.path / manifests.NAME).exists()
@@ -266,45 +267,6 @@ def verify(path: PathLike) -> IndexSummary:
         segment.verify()
     n_bytes = sum(file.n_bytes for segment in stored for file in segment.files)
     return IndexSummary(sum(map(len, stored)), len(stored), n_bytes)
-
-
-def _load_segments(path: Path) -> tuple[Manifest, list[StoredSegment]]:
-    """Open the listed files; try again if a writer has removed one in the meantime."""
-    manifest = manifests.read(path)
-    while True:
-        try:
-            segments = [_open_segment(path, manifest.n_bits, entry) for entry in manifest.segments]
-            return manifest, segments
-        except FileNotFoundError as error:
-            previous, manifest = manifest, manifests.read(path)
-            if manifest == previous:
-                missing = Path(error.filename).name
-                raise FormatError(f"{path} is damaged: {missing} is missing.") from None
-
-
-def _open_segment(path: Path, n_bits: int, entry: SegmentEntry) -> StoredSegment:
-    for file in filter(None, entry):
-        n_bytes = (path / file.file).stat().st_size
-        if n_bytes != file.n_bytes:
-            raise FormatError(
-                f"{path / file.file} is damaged: it has {n_bytes} bytes instead of {file.n_bytes}."
-            )
-    body = SegmentFile(path / entry.segment.file, n_bits)
-    stored = StoredSegment(body)
-    if entry.deleted:
-        stored = StoredSegment(body, DeletedFile(path / entry.deleted.file, body.n_items))
-    if _describe(stored) != entry:
-        raise FormatError(f"{body.file.path} is damaged: it is not the file in the manifest.")
-    return stored
-
-
-def _describe(stored: StoredSegment) -> SegmentEntry:
-    body, *marks = map(FileEntry.of, stored.files)
-    return SegmentEntry(body, marks[0] if marks else None)
-
-
-def _names_of(stored: list[StoredSegment]) -> set[str]:
-    return {file.path.name for segment in stored for file in segment.files}
 
 
 def _explain(path: Path, error: OSError) -> OSError:

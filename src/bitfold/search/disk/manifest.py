@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bitfold.errors import FormatError
-from bitfold.io.array_file import ArrayFile, check_version, is_count, parse_json_object
+from bitfold.io.array_file import ArrayFile
 from bitfold.io.atomic import replace_atomically
+from bitfold.io.file_checks import check_version, is_count, parse_json_object
 from bitfold.search.contract import MAX_BITS
 
 NAME = "manifest.json"

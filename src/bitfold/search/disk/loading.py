@@ -1,0 +1,51 @@
+"""Open the segments that a manifest lists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bitfold.errors import FormatError
+from bitfold.search.disk import manifest as manifests
+from bitfold.search.disk.manifest import FileEntry, Manifest, SegmentEntry
+from bitfold.search.disk.segment_file import DeletedFile, SegmentFile, StoredSegment
+
+
+def load_segments(path: Path) -> tuple[Manifest, list[StoredSegment]]:
+    """Open the listed files; try again if a writer has removed one in the meantime."""
+    manifest = manifests.read(path)
+    while True:
+        try:
+            segments = [_open_segment(path, manifest.n_bits, entry) for entry in manifest.segments]
+            return manifest, segments
+        except FileNotFoundError as error:
+            previous, manifest = manifest, manifests.read(path)
+            if manifest == previous:
+                missing = Path(error.filename).name
+                raise FormatError(f"{path} is damaged: {missing} is missing.") from None
+
+
+def _open_segment(path: Path, n_bits: int, entry: SegmentEntry) -> StoredSegment:
+    for file in filter(None, entry):
+        n_bytes = (path / file.file).stat().st_size
+        if n_bytes != file.n_bytes:
+            raise FormatError(
+                f"{path / file.file} is damaged: it has {n_bytes} bytes instead of {file.n_bytes}."
+            )
+    body = SegmentFile(path / entry.segment.file, n_bits)
+    stored = StoredSegment(body)
+    if entry.deleted:
+        stored = StoredSegment(body, DeletedFile(path / entry.deleted.file, body.n_items))
+    if describe_segment(stored) != entry:
+        raise FormatError(f"{body.file.path} is damaged: it is not the file in the manifest.")
+    return stored
+
+
+def describe_segment(stored: StoredSegment) -> SegmentEntry:
+    """Return the entry of a segment in the manifest."""
+    body, *marks = map(FileEntry.of, stored.files)
+    return SegmentEntry(body, marks[0] if marks else None)
+
+
+def list_files(stored: list[StoredSegment]) -> set[str]:
+    """Return the names of the files of some segments."""
+    return {file.path.name for segment in stored for file in segment.files}
