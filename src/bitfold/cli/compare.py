@@ -34,7 +34,7 @@ from bitfold.cli._inputs import (
     read_vectors,
 )
 from bitfold.cli._methods import METHODS, HasherSpec, find_method, uses_labels
-from bitfold.cli.terminal import make_console, show_progress
+from bitfold.cli._terminal import make_console, show_progress
 from bitfold.codes import count_bytes
 from bitfold.datasets import Dataset, draw_queries
 from bitfold.evaluation import evaluate, warm_up
@@ -245,7 +245,7 @@ def _run_missing(
         def work(run: CompareRun) -> dict[str, Any]:
             with display.bar(f"{run.method}, {run.n_bits} bits", remove=True) as report:
                 result = _evaluate(run, dataset, report)
-            advance(1, "")
+            advance()
             return result
 
         return records.run_missing(runs, work)

@@ -12,7 +12,7 @@ import typer
 
 from bitfold.cli._inputs import VECTOR_FORMATS, check_exists, fingerprint, open_vectors
 from bitfold.cli._outputs import FORCE_HELP, check_output, explain_full_disk
-from bitfold.cli.terminal import show_progress
+from bitfold.cli._terminal import show_progress
 from bitfold.hashers import load
 from bitfold.io import encode_to_file
 

@@ -21,7 +21,7 @@ from bitfold.cli._inputs import (
     read_labels,
     read_vectors,
 )
-from bitfold.cli.terminal import ProgressDisplay, make_console, show_progress
+from bitfold.cli._terminal import ProgressDisplay, make_console, show_progress
 from bitfold.codes import Codes
 from bitfold.datasets import draw_queries
 from bitfold.errors import DataError

@@ -14,7 +14,7 @@ import numpy as np
 import typer
 
 from bitfold.cli._inputs import LABEL_FORMATS, VECTOR_FORMATS, read_labels, read_vectors
-from bitfold.cli.terminal import show_progress
+from bitfold.cli._terminal import show_progress
 
 try:
     from bitfold.explorer.address import ListenAddress

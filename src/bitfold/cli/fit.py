@@ -18,7 +18,7 @@ from bitfold.cli._inputs import (
 )
 from bitfold.cli._methods import METHOD_HELP, HasherSpec
 from bitfold.cli._outputs import FORCE_HELP, check_output, explain_full_disk
-from bitfold.cli.terminal import show_progress
+from bitfold.cli._terminal import show_progress
 from bitfold.hashers import Hasher
 
 

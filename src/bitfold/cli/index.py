@@ -10,7 +10,7 @@ import typer
 
 from bitfold.cli._inputs import check_exists, read_labels
 from bitfold.cli._outputs import FORCE_HELP, check_new
-from bitfold.cli.terminal import show_progress
+from bitfold.cli._terminal import show_progress
 from bitfold.io import open_codes
 from bitfold.search import HammingIndex
 

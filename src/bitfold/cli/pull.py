@@ -10,7 +10,7 @@ import typer
 
 from bitfold.cli._outputs import FORCE_HELP, check_new
 from bitfold.cli._stores import ADDRESS_HELP, check_table, open_store
-from bitfold.cli.terminal import show_progress
+from bitfold.cli._terminal import show_progress
 from bitfold.stores import to_index
 
 

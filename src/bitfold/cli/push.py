@@ -18,7 +18,7 @@ from bitfold.cli._stores import (
     find_engine,
     format_address,
 )
-from bitfold.cli.terminal import show_progress
+from bitfold.cli._terminal import show_progress
 from bitfold.search import HammingIndex
 from bitfold.stores import FaissStore, iter_batches
 

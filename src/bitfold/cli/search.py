@@ -17,7 +17,7 @@ from bitfold.cli._inputs import (
     open_vectors,
     read_vectors,
 )
-from bitfold.cli.terminal import show_progress
+from bitfold.cli._terminal import show_progress
 from bitfold.codes import Codes
 from bitfold.errors import ModelMismatchError
 from bitfold.hashers import load

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 
 from rich.console import Console
 from rich.progress import (
@@ -21,98 +22,56 @@ from rich.text import Text
 
 from bitfold._types import ProgressCallback
 
-__all__ = ["ProgressDisplay", "make_console", "show_progress"]
-
 PIPE_WIDTH = 120
 """Width of tables that go to a pipe or a file."""
 
 
 class _RateColumn(ProgressColumn):
-    """The number of steps per second, except for a counter of runs, which differ in length."""
+    """The number of steps per second."""
 
     def render(self, task: Task) -> Text:
-        speed = 0 if "note" in task.fields else task.finished_speed or task.speed
+        speed = task.finished_speed or task.speed
         return Text(f"{speed:,.0f}/s" if speed and speed >= 1 else "", style="dim")
 
 
 class _TimeLeftColumn(TimeRemainingColumn):
-    """The note of a counter, or the time left once it is known."""
+    """The time left, once it is known."""
 
     def render(self, task: Task) -> Text:
-        if task.finished or task.time_remaining is None or "note" in task.fields:
-            return Text(task.fields.get("note", ""), style="cyan")
+        if task.finished or task.time_remaining is None:
+            return Text("")
         return Text(f"{super().render(task)} left", style="cyan")
 
 
 class ProgressDisplay:
-    """Spinners, bars and counters on a terminal.
-
-    Parameters
-    ----------
-    progress
-        The rich progress display to draw on.
-
-    Examples
-    --------
-    >>> with show_progress() as display, display.bar("fit") as report:
-    ...     report("base set", 1, 2)
-    """
+    """Spinners, bars and counters on a terminal."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
 
     @contextmanager
     def spinner(self, text: str) -> Iterator[None]:
-        """Show a spinner while the block runs.
-
-        Parameters
-        ----------
-        text
-            What is being done.
-        """
+        """Show a spinner while the block runs."""
         task = self._progress.add_task(text, total=None, stage="")
         yield
         self._progress.remove_task(task)
 
-    def counter(self, name: str, total: int) -> Callable[[int, str], None]:
-        """Show a bar that counts runs.
+    def counter(self, name: str, total: int) -> Callable[[], None]:
+        """Show a bar that counts runs; return a function that advances it by one."""
+        task = self._progress.add_task(name, total=total, stage=f"0 of {total:,}")
+        finished = count(1)
 
-        Parameters
-        ----------
-        name
-            What is counted.
-        total
-            The number of runs.
-
-        Returns
-        -------
-        A function that takes the number of further finished runs and a note to show.
-        """
-        task = self._progress.add_task(name, total=total, stage=f"0 of {total:,}", note="")
-        done = 0
-
-        def advance(n_finished: int, note: str) -> None:
-            nonlocal done
-            done += n_finished
-            stage = f"{done:,} of {total:,}"
-            self._progress.update(task, completed=done, stage=stage, note=note)
+        def advance() -> None:
+            done = next(finished)
+            self._progress.update(task, completed=done, stage=f"{done:,} of {total:,}")
 
         return advance
 
     @contextmanager
     def bar(self, name: str, *, remove: bool = False) -> Iterator[ProgressCallback]:
-        """Show a bar while the block runs.
+        """Show a bar while the block runs; yield a callback that takes (stage, done, total).
 
-        Parameters
-        ----------
-        name
-            What is being done.
-        remove
-            Remove the bar at the end, for long series of bars.
-
-        Yields
-        ------
-        A callback that takes (stage, done, total).
+        ``remove`` removes the bar at the end, for long series of bars.
         """
         task = self._progress.add_task(name, total=1, stage="")
         current_stage = ""
@@ -134,17 +93,7 @@ class ProgressDisplay:
 
 @contextmanager
 def show_progress() -> Iterator[ProgressDisplay]:
-    """Show progress on stderr while the block runs, if stdout and stderr are terminals.
-
-    Yields
-    ------
-    The display; everything on it disappears at the end.
-
-    Examples
-    --------
-    >>> with show_progress() as display, display.spinner("loading"):
-    ...     pass
-    """
+    """Show progress on stderr while the block runs, if stdout and stderr are terminals."""
     visible = sys.stdout.isatty() and sys.stderr.isatty()
     progress = Progress(
         SpinnerColumn(finished_text="✓"),
@@ -164,15 +113,5 @@ def show_progress() -> Iterator[ProgressDisplay]:
 
 
 def make_console() -> Console:
-    """Return a console for results: as wide as the terminal, or wide enough for any table.
-
-    Returns
-    -------
-    A console on stdout without syntax highlighting.
-
-    Examples
-    --------
-    >>> make_console().print("result")
-    result
-    """
+    """Return a console for results: as wide as the terminal, or wide enough for any table."""
     return Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
