@@ -72,7 +72,7 @@ def have_equal_results(a: bf.HammingIndex, b: bf.HammingIndex) -> bool:
 
 def drop_table(url: str, table: str) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"DROP TABLE {table}")  # type: ignore[call-overload]
+        connection.execute(f"DROP TABLE {table}")
 
 
 @pytest.mark.parametrize("engine", ["postgres", "lancedb", "faiss"])

@@ -41,7 +41,7 @@ class StoreSchema:
         owner: str,
         max_features: int | None = None,
     ) -> Self:
-        """Return the schema of a new store from what the user asked for."""
+        """Return the schema of a new store from the parameters of the user."""
         check_n_bits(n_bits, owner)
         if n_features is not None:
             _validation.check_integer(n_features, "n_features", owner, low=1, high=max_features)

@@ -29,11 +29,8 @@ class LanceDatabase(NamedTuple):
         with translate_errors(self.describe(table)):
             try:
                 return self.connection.open_table(table)
-            except ValueError as error:
-                # LanceDB has no class of its own for this error.
-                if "was not found" in str(error):
-                    return None
-                raise
+            except ValueError:  # no such table, or a name that no table can have
+                return None
 
     def open_table(self, table: str) -> Any:
         """Open a table; raise if there is none."""

@@ -52,7 +52,7 @@ class LanceTable:
         if condition is not None:
             query = query.where(condition)
         with self.translate_errors():
-            # LanceDB gives smaller batches than it is asked for.
+            # LanceDB returns smaller batches than requested.
             pending: list[Any] = []
             for batch in query.to_batches(_BATCH_ROWS):
                 pending.append(batch)

@@ -1,6 +1,6 @@
 """Postgres's binary COPY format, encoded and decoded in blocks of rows with numpy.
 
-psycopg's ``write_row`` takes ten times as long, because it converts value by value.
+psycopg's ``write_row`` converts value by value, and makes a load of 64-bit codes 1.4 times as slow.
 
 A row is its number of fields as int16, then each field as its length (int32, -1 for NULL) and its
 bytes, all big-endian. A ``bit(n)`` is n as int32 followed by the packed bits. A ``vector`` of
