@@ -1,13 +1,6 @@
 """Search: exact Hamming ranking, radius lookup, re-ranking, and an index that survives a crash."""
 
-from bitfold.search.contract import (
-    Batch,
-    CodeIndex,
-    Hits,
-    RadiusHits,
-    Reranker,
-    check_codes,
-)
+from bitfold.search.contract import CodeIndex, Reranker, check_codes
 from bitfold.search.ids import (
     IdAssigner,
     check_ids,
@@ -15,7 +8,7 @@ from bitfold.search.ids import (
     raise_duplicate_ids,
     raise_unknown_ids,
 )
-from bitfold.search.index import Buckets, HammingIndex
+from bitfold.search.index import HammingIndex
 from bitfold.search.merge import group_radius_hits, merge_hits, merge_radius_hits
 from bitfold.search.rerank import (
     RerankByEmbedding,
@@ -23,6 +16,7 @@ from bitfold.search.rerank import (
     count_candidates,
     rerank_hits,
 )
+from bitfold.search.results import Batch, Buckets, Hits, RadiusHits
 
 __all__ = [
     "Batch",

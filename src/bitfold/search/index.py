@@ -3,65 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
-from bitfold._types import Ids, Int64Array, PathLike, Words
+from bitfold._types import Ids, PathLike, Words
 from bitfold.codes import Codes, combine_digests, count_bytes
-from bitfold.search.contract import (
-    MAX_BITS,
-    Batch,
-    CodeIndex,
-    Hits,
-    RadiusHits,
-    Reranker,
-    check_codes,
-)
+from bitfold.search.contract import MAX_BITS, CodeIndex, Reranker, check_codes
 from bitfold.search.disk.index_folder import IndexFolder
 from bitfold.search.ids import IdAssigner, check_ids, raise_duplicate_ids, raise_unknown_ids
-from bitfold.search.lookup import RadiusLookup
-from bitfold.search.merge import merge_hits, merge_radius_hits
-from bitfold.search.ranking import rank_segment
 from bitfold.search.rerank import count_candidates, rerank_hits
-from bitfold.search.segment import Segment, compact
+from bitfold.search.results import Batch, Buckets, Hits, RadiusHits
+from bitfold.search.segment import Segment
+from bitfold.search.segments import SegmentList, compact
 
 _CODES_PER_BATCH = 1 << 17
 """Number of codes per batch: a few megabytes, enough for one request to a database."""
-
-
-class Buckets(NamedTuple):
-    """The distinct codes of an index, with the items that have each code.
-
-    The items of bucket i are ``ids[offsets[i]:offsets[i + 1]]``, ascending.
-
-    Parameters
-    ----------
-    codes
-        The distinct codes, in the order of their smallest ids.
-    offsets
-        Where the items of each bucket begin; one entry more than there are buckets.
-    ids
-        Ids of all items, bucket by bucket.
-
-    Examples
-    --------
-    >>> index = HammingIndex(n_bits=3)
-    >>> index.add(Codes.from_bits([[0, 0, 1], [1, 1, 1], [0, 0, 1]]))
-    >>> index.buckets().sizes
-    array([2, 1])
-    """
-
-    codes: Codes
-    offsets: Int64Array
-    ids: Ids
-
-    @property
-    def sizes(self) -> Int64Array:
-        """Number of items per bucket."""
-        return np.diff(self.offsets)
 
 
 class HammingIndex(CodeIndex):
@@ -92,8 +51,7 @@ class HammingIndex(CodeIndex):
         self.n_bits = _validation.check_integer(
             n_bits, "n_bits", "HammingIndex", low=1, high=MAX_BITS
         )
-        self._segments: list[Segment] = []
-        self._lookups: dict[Segment, RadiusLookup] = {}
+        self._segments = SegmentList(self.n_bits)
         self._next_id = 0
         self._model_digest: str | None = None
         self._folder: IndexFolder | None = None
@@ -127,7 +85,7 @@ class HammingIndex(CodeIndex):
             self._check_new(assigned)
         segment = Segment.build(codes.words(), assigned)
         digest = combine_digests([self._model_digest, codes.model_digest])
-        self._replace([*self._segments, segment], assigner.next_id, digest)
+        self._replace([*self._segments.segments, segment], assigner.next_id, digest)
 
     def remove(self, ids: ArrayLike) -> None:
         """Remove codes by id; after an error none of them is removed.
@@ -145,16 +103,8 @@ class HammingIndex(CodeIndex):
             If an id is not in the index.
         """
         unique = np.unique(check_ids(ids, "HammingIndex"))
-        found = [segment.find(unique) for segment in self._segments]
-        known = np.zeros(len(unique), bool)
-        for items in found:
-            known |= items >= 0
-        if not known.all():
-            raise_unknown_ids(unique[~known], "HammingIndex")
-        segments = [
-            segment.without(items[items >= 0]) if (items >= 0).any() else segment
-            for segment, items in zip(self._segments, found, strict=True)
-        ]
+        self._check_known(unique)
+        segments = self._segments.without(unique)
         self._replace(segments, self._next_id, self._model_digest)
 
     def search(self, codes: Codes, k: int = 10, *, rerank: Reranker | None = None) -> Hits:
@@ -184,8 +134,8 @@ class HammingIndex(CodeIndex):
         self._check_codes(codes)
         _validation.check_integer(k, "k", "search", low=1)
         if rerank is None:
-            return self._nearest(codes.words(), k)
-        candidates = self._nearest(codes.words(), count_candidates(rerank, k))
+            return self._segments.nearest(codes.words(), k)
+        candidates = self._segments.nearest(codes.words(), count_candidates(rerank, k))
         return rerank_hits(candidates, rerank, k, self.codes)
 
     def within(self, codes: Codes, radius: int = 2) -> RadiusHits:
@@ -211,9 +161,7 @@ class HammingIndex(CodeIndex):
         """
         self._check_codes(codes)
         radius = min(_validation.check_integer(radius, "radius", "within", low=0), self.n_bits)
-        words = codes.words()
-        parts = [self._lookup(segment).within(words, radius) for segment in self._segments]
-        return merge_radius_hits(parts, len(codes))
+        return self._segments.within(codes.words(), radius)
 
     def codes(self, ids: ArrayLike) -> Codes:
         """Return the codes of some ids, in the order of the ids.
@@ -235,16 +183,8 @@ class HammingIndex(CodeIndex):
             If an id is not in the index.
         """
         checked = check_ids(ids, "HammingIndex")
-        words = np.empty((len(checked), -(-self.n_bits // 64)), np.uint64)
-        missing = np.ones(len(checked), bool)
-        for segment in self._segments:
-            items = segment.find(checked)
-            here = items >= 0
-            words[here] = segment.item_words(items[here])
-            missing &= ~here
-        if missing.any():
-            raise_unknown_ids(checked[missing], "HammingIndex")
-        return self._to_codes(words)
+        self._check_known(checked)
+        return self._to_codes(self._segments.words_of(checked))
 
     def batches(self) -> Iterator[Batch]:
         """Iterate over all codes with their ids, in batches of bounded size.
@@ -264,14 +204,8 @@ class HammingIndex(CodeIndex):
         >>> [(batch.ids.tolist(), batch.codes) for batch in index.batches()]
         [([0, 2], Codes(2 x 3 bits))]
         """
-        for segment in self._segments:  # the list is replaced, never modified
-            for first in range(0, segment.n_items, _CODES_PER_BATCH):
-                items = np.arange(first, min(first + _CODES_PER_BATCH, segment.n_items))
-                if segment.n_deleted:
-                    items = items[~segment.deleted[items]]
-                if len(items):
-                    words = np.ascontiguousarray(segment.item_words(items))
-                    yield Batch(segment.ids_of(items), self._to_codes(words))
+        for ids, words in self._segments.batches(_CODES_PER_BATCH):
+            yield Batch(ids, self._to_codes(words))
 
     def buckets(self) -> Buckets:
         """Return the distinct codes with the ids of the items that have each.
@@ -288,10 +222,7 @@ class HammingIndex(CodeIndex):
         >>> buckets.codes.unpack().tolist(), buckets.sizes.tolist(), buckets.ids.tolist()
         ([[0, 0, 1], [1, 1, 1]], [2, 1], [0, 2, 1])
         """
-        empty = Segment.build(
-            np.empty((0, -(-self.n_bits // 64)), np.uint64), np.empty(0, np.int64)
-        )
-        segment = Segment.merge([empty, *self._segments])
+        segment = self._segments.merge()
         codes = self._to_codes(np.ascontiguousarray(segment.words.T))
         if not len(segment.starts):
             return Buckets(codes, np.arange(len(codes) + 1), segment.ids)
@@ -315,7 +246,7 @@ class HammingIndex(CodeIndex):
         if self._folder is not None and self._folder.writes_to(path):
             return  # every change is already on disk
         with IndexFolder.create(path, self.n_bits) as folder:
-            folder.commit(self._segments, self._next_id, self._model_digest)
+            folder.commit(self._segments.segments, self._next_id, self._model_digest)
 
     @classmethod
     def open(cls, path: PathLike, mode: str = "r") -> Self:
@@ -343,8 +274,9 @@ class HammingIndex(CodeIndex):
         _validation.check_choice(mode, "mode", "HammingIndex.open", ("r", "a"))
         folder = IndexFolder.open(path, mode)
         index = cls(folder.n_bits)
-        index._segments, index._next_id, index._folder = folder.segments, folder.next_id, folder
-        index._model_digest = folder.model_digest
+        index._segments = SegmentList(folder.n_bits, folder.segments)
+        index._next_id, index._model_digest = folder.next_id, folder.model_digest
+        index._folder = folder
         return index
 
     def close(self) -> None:
@@ -359,30 +291,15 @@ class HammingIndex(CodeIndex):
 
     def __len__(self) -> int:
         """Return the number of codes."""
-        return sum(map(len, self._segments))
+        return len(self._segments)
 
     @property
     def n_distinct(self) -> int:
         """Number of codes that a scan reads: equal codes are stored once per segment."""
-        return sum(segment.n_distinct for segment in self._segments)
+        return self._segments.n_distinct
 
     def __repr__(self) -> str:
         return f"HammingIndex({len(self)} x {self.n_bits} bits)"
-
-    def _nearest(self, words: Words, k: int) -> Hits:
-        """Return the k nearest codes of each query, or all if there are fewer."""
-        parts = [
-            rank_segment(segment, words, min(k, len(segment)))
-            for segment in self._segments
-            if len(segment)
-        ]
-        shape = (len(words), 0)
-        return merge_hits(parts or [Hits(np.empty(shape, np.int64), np.empty(shape, np.int32))], k)
-
-    def _lookup(self, segment: Segment) -> RadiusLookup:
-        if segment not in self._lookups:
-            self._lookups[segment] = RadiusLookup(segment, self.n_bits)
-        return self._lookups[segment]
 
     def _replace(self, segments: list[Segment], next_id: int, digest: str | None) -> None:
         """Replace the segments, on disk first: after an error there, nothing has changed."""
@@ -390,10 +307,8 @@ class HammingIndex(CodeIndex):
         if self._folder is not None:
             self._folder.commit(segments, next_id, digest)
             segments = self._folder.segments
-        self._segments, self._next_id, self._model_digest = segments, next_id, digest
-        self._lookups = {
-            segment: lookup for segment, lookup in self._lookups.items() if segment in segments
-        }
+        self._segments = self._segments.replace(segments)
+        self._next_id, self._model_digest = next_id, digest
 
     def _check_codes(self, codes: Any) -> None:
         """Raise unless these are codes of the right length, and not of another model."""
@@ -402,9 +317,15 @@ class HammingIndex(CodeIndex):
 
     def _check_new(self, ids: Ids) -> None:
         """Raise if the index already has codes with these ids."""
-        known = [ids[segment.find(ids) >= 0] for segment in self._segments]
-        if any(map(len, known)):
-            raise_duplicate_ids(np.sort(np.concatenate(known)), "HammingIndex")
+        known = self._segments.contains(ids)
+        if known.any():
+            raise_duplicate_ids(np.sort(ids[known]), "HammingIndex")
+
+    def _check_known(self, ids: Ids) -> None:
+        """Raise unless the index has codes with these ids."""
+        known = self._segments.contains(ids)
+        if not known.all():
+            raise_unknown_ids(ids[~known], "HammingIndex")
 
     def _to_codes(self, words: Words) -> Codes:
         packed = words.view(np.uint8)[:, : count_bytes(self.n_bits)]

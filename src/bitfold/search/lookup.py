@@ -15,7 +15,7 @@ from bitfold._kernels.keys import unpack_keys
 from bitfold._threads import map_blocks
 from bitfold._types import Int64Array, UInt32Array, UInt64Array, Words
 from bitfold.codes import count_bytes
-from bitfold.search.contract import RadiusHits
+from bitfold.search.results import RadiusHits
 from bitfold.search.segment import Segment
 
 # Nanoseconds on one core, measured on 1,000,000 random codes; only the ratios matter.

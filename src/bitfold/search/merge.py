@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bitfold._types import AnyArray, Ids, SignedIntArray
-from bitfold.search.contract import Hits, RadiusHits
+from bitfold.search.results import Hits, RadiusHits
 
 
 def merge_hits(parts: Sequence[Hits], k: int) -> Hits:

@@ -9,8 +9,8 @@ import numpy as np
 from bitfold._kernels import ranking
 from bitfold._threads import count_threads, map_blocks
 from bitfold._types import Int32Array, Int64Array, Words
-from bitfold.search.contract import Hits
 from bitfold.search.merge import sort_rows
+from bitfold.search.results import Hits
 from bitfold.search.segment import Segment
 
 _MAX_K_BY_INSERTION = 256

@@ -13,9 +13,10 @@ from bitfold import _validation
 from bitfold._types import Float32Array, Ids, Int64Array
 from bitfold.codes import Codes
 from bitfold.errors import DataError
-from bitfold.search.contract import Hits, Reranker
+from bitfold.search.contract import Reranker
 from bitfold.search.ids import check_ids
 from bitfold.search.merge import sort_rows
+from bitfold.search.results import Hits
 
 _FLOATS_PER_BLOCK = 1 << 22
 """Number of floats of candidates that are measured together: 16 MB."""

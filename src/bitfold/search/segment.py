@@ -155,23 +155,6 @@ class Segment:
         return replace(self, deleted=deleted)
 
 
-def compact(segments: list[Segment]) -> list[Segment]:
-    """Merge segments that are small compared to the one before, or mostly deleted.
-
-    Each code is merged a logarithmic number of times in total, and there are few segments.
-    """
-    kept: list[Segment] = []
-    for segment in segments:
-        if 2 * len(segment) < segment.n_items:
-            segment = Segment.merge([segment])
-        if segment.n_items:
-            kept.append(segment)
-    while len(kept) > 1 and 2 * len(kept[-1]) >= len(kept[-2]):
-        last = kept.pop()
-        kept[-1] = Segment.merge([kept[-1], last])
-    return kept
-
-
 def read_only(array: Array) -> Array:
     """Return a view that cannot be written to."""
     view = array.view()

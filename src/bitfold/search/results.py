@@ -1,0 +1,125 @@
+"""Results of a search, and the batches in which codes are added and read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bitfold._types import AnyArray, Ids, Int32Array, Int64Array
+from bitfold.codes import Codes
+
+
+class Hits(NamedTuple):
+    """The nearest items of each query, nearest first, ties by id.
+
+    Parameters
+    ----------
+    ids
+        Ids of the items, one row per query.
+    distances
+        Their distances: integers for Hamming distances, float32 after re-ranking.
+
+    Examples
+    --------
+    >>> from bitfold import Codes, HammingIndex
+    >>> index = HammingIndex(n_bits=2)
+    >>> index.add(Codes.from_bits([[0, 0], [1, 1]]))
+    >>> hits = index.search(Codes.from_bits([[0, 0]]), k=2)
+    >>> hits.ids.tolist(), hits.distances.tolist()
+    ([[0, 1]], [[0, 2]])
+    """
+
+    ids: Ids
+    distances: AnyArray
+
+
+class RadiusHits(NamedTuple):
+    """All items within a radius of each query, in flat arrays.
+
+    The items of query i are ``ids[offsets[i]:offsets[i + 1]]``, sorted by distance, ties by id.
+
+    Parameters
+    ----------
+    offsets
+        Where the items of each query begin; one entry more than there are queries.
+    ids
+        Ids of the items.
+    distances
+        Their Hamming distances.
+
+    Examples
+    --------
+    >>> from bitfold import Codes, HammingIndex
+    >>> index = HammingIndex(n_bits=2)
+    >>> index.add(Codes.from_bits([[0, 0], [1, 1]]))
+    >>> hits = index.within(Codes.from_bits([[0, 1], [0, 0]]), radius=1)
+    >>> hits.offsets.tolist(), hits.ids.tolist(), hits.distances.tolist()
+    ([0, 2, 3], [0, 1, 0], [1, 1, 0])
+    """
+
+    offsets: Int64Array
+    ids: Ids
+    distances: Int32Array
+
+
+class Batch(NamedTuple):
+    """Some items of an index or a store.
+
+    Parameters
+    ----------
+    ids
+        Integer ids, one per code. None, when adding, continues after the largest id so far.
+    codes
+        Codes of the items.
+    vectors
+        Original vectors, one row per code, for stores that keep them.
+    columns
+        Values of the user's columns by name, one value per code, for stores that have columns.
+
+    Examples
+    --------
+    >>> from bitfold import Codes
+    >>> batch = Batch([7, 9], Codes.from_bits([[0, 1], [1, 1]]))
+    >>> batch.ids, batch.codes, batch.vectors
+    ([7, 9], Codes(2 x 2 bits), None)
+    """
+
+    ids: Any
+    codes: Codes
+    vectors: Any = None
+    columns: Mapping[str, Any] | None = None
+
+
+class Buckets(NamedTuple):
+    """The distinct codes of an index, with the items that have each code.
+
+    The items of bucket i are ``ids[offsets[i]:offsets[i + 1]]``, ascending.
+
+    Parameters
+    ----------
+    codes
+        The distinct codes, in the order of their smallest ids.
+    offsets
+        Where the items of each bucket begin; one entry more than there are buckets.
+    ids
+        Ids of all items, bucket by bucket.
+
+    Examples
+    --------
+    >>> from bitfold import HammingIndex
+    >>> index = HammingIndex(n_bits=3)
+    >>> index.add(Codes.from_bits([[0, 0, 1], [1, 1, 1], [0, 0, 1]]))
+    >>> index.buckets().sizes
+    array([2, 1])
+    """
+
+    codes: Codes
+    offsets: Int64Array
+    ids: Ids
+
+    @property
+    def sizes(self) -> Int64Array:
+        """Number of items per bucket."""
+        return np.diff(self.offsets)

@@ -1,0 +1,125 @@
+"""The segments of an index, searched as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from bitfold._types import BoolArray, Ids, Words
+from bitfold.search.lookup import RadiusLookup
+from bitfold.search.merge import merge_hits, merge_radius_hits
+from bitfold.search.ranking import rank_segment
+from bitfold.search.results import Hits, RadiusHits
+from bitfold.search.segment import Segment
+
+
+class SegmentList:
+    """Segments of disjoint ids; never modified, only replaced.
+
+    Parameters
+    ----------
+    n_bits
+        Length of the codes.
+    segments
+        The segments.
+    """
+
+    def __init__(self, n_bits: int, segments: Sequence[Segment] = ()) -> None:
+        self.n_bits = n_bits
+        self.segments = tuple(segments)
+        self._lookups: dict[Segment, RadiusLookup] = {}
+
+    def replace(self, segments: Sequence[Segment]) -> SegmentList:
+        """Return a list of other segments; those in both keep their lookup tables."""
+        replaced = SegmentList(self.n_bits, segments)
+        replaced._lookups = {
+            segment: self._lookups[segment] for segment in segments if segment in self._lookups
+        }
+        return replaced
+
+    def __len__(self) -> int:
+        """Return the number of live items."""
+        return sum(map(len, self.segments))
+
+    @property
+    def n_distinct(self) -> int:
+        """Number of codes that a scan reads."""
+        return sum(segment.n_distinct for segment in self.segments)
+
+    def nearest(self, words: Words, k: int) -> Hits:
+        """Return the k nearest items of each query, or all if there are fewer."""
+        parts = [
+            rank_segment(segment, words, min(k, len(segment)))
+            for segment in self.segments
+            if len(segment)
+        ]
+        shape = (len(words), 0)
+        return merge_hits(parts or [Hits(np.empty(shape, np.int64), np.empty(shape, np.int32))], k)
+
+    def within(self, words: Words, radius: int) -> RadiusHits:
+        """Return the items within a radius of each query."""
+        parts = [self._lookup(segment).within(words, radius) for segment in self.segments]
+        return merge_radius_hits(parts, len(words))
+
+    def contains(self, ids: Ids) -> BoolArray:
+        """Return whether each id belongs to a live item."""
+        is_known = np.zeros(len(ids), bool)
+        for segment in self.segments:
+            is_known |= segment.find(ids) >= 0
+        return is_known
+
+    def words_of(self, ids: Ids) -> Words:
+        """Return the codes of some known ids, one row per id."""
+        words = np.empty((len(ids), -(-self.n_bits // 64)), np.uint64)
+        for segment in self.segments:
+            items = segment.find(ids)
+            here = items >= 0
+            words[here] = segment.item_words(items[here])
+        return words
+
+    def without(self, ids: Ids) -> list[Segment]:
+        """Return the segments with the items of some ids deleted."""
+        found = [segment.find(ids) for segment in self.segments]
+        return [
+            segment.without(items[items >= 0]) if (items >= 0).any() else segment
+            for segment, items in zip(self.segments, found, strict=True)
+        ]
+
+    def batches(self, size: int) -> Iterator[tuple[Ids, Words]]:
+        """Iterate over the ids and codes of the live items, at most ``size`` at a time."""
+        for segment in self.segments:
+            for first in range(0, segment.n_items, size):
+                items = np.arange(first, min(first + size, segment.n_items))
+                if segment.n_deleted:
+                    items = items[~segment.deleted[items]]
+                if len(items):
+                    yield segment.ids_of(items), np.ascontiguousarray(segment.item_words(items))
+
+    def merge(self) -> Segment:
+        """Return all live items as one segment."""
+        no_words = np.empty((0, -(-self.n_bits // 64)), np.uint64)
+        empty = Segment.build(no_words, np.empty(0, np.int64))
+        return Segment.merge([empty, *self.segments])
+
+    def _lookup(self, segment: Segment) -> RadiusLookup:
+        if segment not in self._lookups:
+            self._lookups[segment] = RadiusLookup(segment, self.n_bits)
+        return self._lookups[segment]
+
+
+def compact(segments: Sequence[Segment]) -> list[Segment]:
+    """Merge segments that are small compared to the one before, or mostly deleted.
+
+    Each code is merged a logarithmic number of times in total, and there are few segments.
+    """
+    kept: list[Segment] = []
+    for segment in segments:
+        if 2 * len(segment) < segment.n_items:
+            segment = Segment.merge([segment])
+        if segment.n_items:
+            kept.append(segment)
+    while len(kept) > 1 and 2 * len(kept[-1]) >= len(kept[-2]):
+        last = kept.pop()
+        kept[-1] = Segment.merge([kept[-1], last])
+    return kept
