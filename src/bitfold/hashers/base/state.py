@@ -62,8 +62,11 @@ class FittedState:
 
     def _derive(self, name: str, build: Callable[[], T]) -> T:
         """Return ``build()``, computed once per fitted state; ``name`` identifies the result."""
-        check_is_fitted(self, "n_bits_")
-        state = [getattr(self, name) for name in (*self._fitted_arrays, *self._fitted_scalars)]
+        try:
+            state = [getattr(self, name) for name in (*self._fitted_arrays, *self._fitted_scalars)]
+        except AttributeError:
+            check_is_fitted(self, "n_bits_")
+            raise
         known, results = _derived.get(self, ([], {}))
         # Compared by identity, which takes microseconds; ``fit`` replaces the arrays.
         if len(known) != len(state) or any(a is not b for a, b in zip(known, state, strict=True)):
