@@ -63,27 +63,6 @@ class Encoder(FittedState, ABC):
         parts = self._map_blocks(rows, self._embed_block)
         return _stack(parts, rows.n_rows, self.n_bits_, np.float32)
 
-    def transform(self, X: Any) -> UInt8Array:
-        """Return the bits as 0 and 1.
-
-        Parameters
-        ----------
-        X
-            Vectors, in any form that :meth:`encode` accepts.
-
-        Returns
-        -------
-        One row per vector, one column per bit.
-
-        Raises
-        ------
-        DataError
-            If the vectors cannot be used.
-        sklearn.exceptions.NotFittedError
-            If the hasher is not fitted.
-        """
-        return self.encode(X).unpack()
-
     def encode(self, X: Any, *, progress: ProgressCallback | None = None) -> Codes:
         """Return the packed codes. Each depends on its own row alone, bit for bit.
 

@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _get_feature_names, check_is_fitted
 
 from bitfold._progress import show_progress
-from bitfold._types import PathLike, ProgressCallback
+from bitfold._types import PathLike, ProgressCallback, UInt8Array
 from bitfold.hashers import _persistence
 from bitfold.hashers.base.encoding import Encoder, named_columns
 from bitfold.io import sources
@@ -160,6 +160,28 @@ class Hasher(Encoder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             fitted = fitted | {"feature_names_in_": feature_names}
         self.__dict__.update(fitted, n_features_in_=rows.n_features, center_=rows.center)
         return self
+
+    def transform(self, X: Any) -> UInt8Array:
+        """Return the bits as 0 and 1.
+
+        Parameters
+        ----------
+        X
+            Vectors, in any form that :meth:`encode` accepts.
+
+        Returns
+        -------
+        One row per vector, one column per bit.
+
+        Raises
+        ------
+        DataError
+            If the vectors cannot be used.
+        sklearn.exceptions.NotFittedError
+            If the hasher is not fitted.
+        """
+        # Defined here, because scikit-learn wraps only methods of its own subclasses.
+        return self.encode(X).unpack()
 
     def save(self, path: PathLike) -> None:
         """Write the model to one file, atomically. :func:`bitfold.load` reads it.
