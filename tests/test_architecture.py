@@ -16,32 +16,24 @@ import pytest
 import bitfold
 
 ROOT = Path(bitfold.__file__).parent
+TESTS = Path(__file__).parent
 
 LAYERS: list[set[str]] = [
-    {"errors", "_version"},
-    {"_types"},
+    {"errors", "_types", "_version"},
     {"_validation", "_threads", "_progress", "_kernels"},
     {"codes"},
     {"io"},
-    {"_linalg", "neighbors"},
-    {"base_set", "embedding", "induction", "subspace", "rotation", "metrics", "features"},
-    {"hashers", "search", "datasets"},
-    {"stores", "distributed", "evaluation"},
+    {"_linalg"},
+    {"neighbors"},
+    {"base_set", "embedding", "induction", "subspace", "rotation", "metrics", "features", "search"},
+    {"hashers", "datasets", "stores"},
+    {"distributed", "evaluation"},
     {"testing"},
-    {"explorer", "cli"},
+    {"explorer"},
+    {"cli"},
     {"__init__", "__main__"},
 ]
-"""Parts of the package, bottom up. A part may import the layers below its own."""
-
-SIDEWAYS: dict[str, set[str]] = {
-    "_threads": {"_kernels"},
-    "_validation": {"_threads"},
-    "neighbors": {"_linalg"},
-    "cli": {"explorer"},
-    "evaluation": {"stores"},
-    "datasets": {"search"},
-}
-"""Imports within a layer. The steps of the method, in the seventh layer, have none."""
+"""Parts of the package, bottom up. A part may import only the layers below its own."""
 
 PACKAGES_OUTSIDE = ("reproduction", "examples", "benchmarks")
 """Folders of the repository that use only the public names of bitfold."""
@@ -64,7 +56,7 @@ def outside() -> list[Path]:
 def allowed(part: str) -> set[str]:
     """Return the parts that a part may import."""
     level = next(i for i, layer in enumerate(LAYERS) if part in layer)
-    return set().union(*LAYERS[:level], SIDEWAYS.get(part, set()), {part})
+    return set().union(*LAYERS[:level], {part})
 
 
 def imports_of(path: Path, root: Path) -> Iterator[str]:
@@ -147,6 +139,23 @@ def test_package_imports_have_no_cycle() -> None:
     for path in sources():
         graph[part_of(path)] |= imported_parts(path) - {part_of(path), "__init__"}
     assert list(TopologicalSorter(graph).static_order())
+
+
+def mirrored_module(path: Path) -> list[Path]:
+    """Return the places where the module of a test file may be."""
+    folder = path.relative_to(TESTS).parent
+    name = path.stem.removeprefix("test_")
+    outside = folder.parts[:1] and folder.parts[0] in PACKAGES_OUTSIDE
+    root = ROOT.parents[1] if outside else ROOT
+    names = [f"{name}.py", f"_{name}.py", f"__{name}__.py", name]
+    return [root / folder / candidate for candidate in names]
+
+
+@pytest.mark.parametrize("path", sorted(TESTS.rglob("test_*.py")), ids=id_of)
+def test_test_files_mirror_the_source(path: Path) -> None:
+    """Only files next to this one, and the figures of the paper, test more than one module."""
+    is_general = path.parent in (TESTS, TESTS / "paper")
+    assert is_general or any(module.exists() for module in mirrored_module(path))
 
 
 def test_class_names_are_unique() -> None:
