@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 from bitfold._types import ProgressCallback
 
-_bars_enabled = False
+bars_enabled = False
+"""Whether calls without a callback of their own draw bars; see :func:`set_progress`."""
 
 
 def set_progress(enabled: bool) -> None:
@@ -28,8 +29,8 @@ def set_progress(enabled: bool) -> None:
     >>> bf.set_progress(True)
     >>> bf.set_progress(False)
     """
-    global _bars_enabled
-    _bars_enabled = bool(enabled)
+    global bars_enabled
+    bars_enabled = bool(enabled)
 
 
 def ignore_progress(stage: str, done: int, total: int) -> None:
@@ -45,15 +46,15 @@ def show_progress(progress: ProgressCallback | None) -> Iterator[ProgressCallbac
     """Yield the callback to report to: the caller's own, one that draws bars, or a silent one."""
     if progress is not None:
         yield progress
-    elif _bars_enabled:
-        with _draw_bars() as report:
+    elif bars_enabled:
+        with draw_bars() as report:
             yield report
     else:
         yield ignore_progress
 
 
 @contextmanager
-def _draw_bars() -> Iterator[ProgressCallback]:
+def draw_bars() -> Iterator[ProgressCallback]:
     """Yield a callback that draws one bar per stage."""
     # rich takes a while to import and is only needed here.
     from rich.console import Console

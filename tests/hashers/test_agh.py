@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from bitfold import metrics
 from bitfold.base_set import KMeansBase, RandomBase
+from bitfold.errors import ParameterError
 from bitfold.hashers import AGH, SH
 from bitfold.hashers.agh import anchor_graph, anchor_projection, second_layer
 
@@ -23,13 +24,13 @@ Array = NDArray[Any]
 
 @pytest.fixture(autouse=True, scope="module")
 def one_thread() -> Iterator[None]:
-    """Small problems on busy cores: threads that wait for each other take ten times as long."""
+    """Use one thread: on busy cores, the threads of a small problem wait for each other."""
     with threadpool_limits(1):
         yield
 
 
 class Dense(NamedTuple):
-    """The graph as the paper has it, with every matrix whole."""
+    """The matrices of the paper, dense."""
 
     Z: Array
     degrees: Array
@@ -37,7 +38,7 @@ class Dense(NamedTuple):
 
 
 def dense(ours: AGH, X: Array) -> Dense:
-    """Sec. 3.1: Gaussian weights of the nearest anchors; A = ZΛ⁻¹Zᵀ; L = I - A."""
+    """Return Z of Sec. 3.1, its degrees Λ, and L = I - ZΛ⁻¹Zᵀ."""
     sq = np.square(X[:, None] - ours.base_points_).sum(axis=2)
     Z = np.zeros_like(sq)
     for row, distances in zip(Z, sq, strict=True):
@@ -57,8 +58,8 @@ X: Array = load_digits().data[:400]
 
 
 @pytest.mark.parametrize("k", [2, 4])
-def test_its_reals_are_the_eigenvectors_of_the_whole_graph(k: int) -> None:
-    ours = small(n_bits=5, layers=1, k=k).fit(X)
+def test_reals_are_eigenvectors_of_the_whole_graph(k: int) -> None:
+    ours = small(n_bits=5, n_layers=1, n_neighbors=k).fit(X)
     Y = ours.embed(X).astype(np.float64)
     L = dense(ours, X).L
     values = np.linalg.eigvalsh(L)
@@ -68,7 +69,7 @@ def test_its_reals_are_the_eigenvectors_of_the_whole_graph(k: int) -> None:
     np.testing.assert_allclose(Y.mean(axis=0), 0, atol=1e-3)
 
 
-def test_z_may_come_in_any_blocks() -> None:
+def test_the_graph_does_not_depend_on_the_blocks() -> None:
     Z = sparse.csr_array(dense(small().fit(X), X).Z)
     whole, parts = anchor_graph([Z], 30), anchor_graph([Z[:7], Z[7:300], Z[300:]], 30)
     np.testing.assert_allclose(whole.products, (Z.T @ Z).toarray())
@@ -78,7 +79,7 @@ def test_z_may_come_in_any_blocks() -> None:
 
 
 def test_thresholds_are_the_smoothest_balanced_ones() -> None:
-    Z, _, L = dense(small(k=4).fit(X), X)
+    Z, _, L = dense(small(n_neighbors=4).fit(X), X)
     rows = sparse.csr_array(Z)
     graph = anchor_graph([rows], 30)
     W = anchor_projection(graph, 6)
@@ -98,7 +99,7 @@ def test_thresholds_are_the_smoothest_balanced_ones() -> None:
         assert abs(f(np.array([above, below])).mean()) < 1e-9
 
 
-def test_the_second_layer_cuts_both_sides_again() -> None:
+def test_the_second_layer_divides_both_sides() -> None:
     ours = small().fit(X)
     reals = ours.embed(X)
     y, second = reals[:, :4], reals[:, 4:]
@@ -110,14 +111,14 @@ def test_the_second_layer_cuts_both_sides_again() -> None:
         assert ((share > 0) & (share < 1)).mean() >= 0.75
 
 
-def test_the_first_layer_of_two_is_the_only_one_of_one() -> None:
-    one, two = small(n_bits=5, layers=1).fit(X), small(n_bits=9).fit(X)
+def test_the_first_layer_does_not_depend_on_the_second() -> None:
+    one, two = small(n_bits=5, n_layers=1).fit(X), small(n_bits=9).fit(X)
     np.testing.assert_array_equal(two.embed(X)[:, :5], one.embed(X))
     even = small(n_bits=10).fit(X)
     np.testing.assert_array_equal(two.embed(X), even.embed(X)[:, :9])
 
 
-def test_a_graph_in_pieces_has_thresholds() -> None:
+def test_a_disconnected_graph_has_thresholds() -> None:
     Z = sparse.csr_array(np.repeat(np.eye(3), [4, 5, 6], axis=0))
     graph = anchor_graph([Z], 3)
     W = anchor_projection(graph, 2)
@@ -127,7 +128,7 @@ def test_a_graph_in_pieces_has_thresholds() -> None:
     np.testing.assert_allclose(cuts.below, -sizes)
 
 
-def test_an_anchor_without_points_does_no_harm() -> None:
+def test_an_anchor_without_points_is_ignored() -> None:
     Z = sparse.csr_array(np.array([[0.6, 0.4, 0], [0.3, 0.7, 0], [1, 0, 0]]))
     graph = anchor_graph([Z], 3)
     W = anchor_projection(graph, 1)
@@ -135,25 +136,39 @@ def test_an_anchor_without_points_does_no_harm() -> None:
     assert np.isfinite(second_layer([Z], graph, W)).all()
 
 
-def test_it_is_better_than_spectral_hashing() -> None:
+def test_map_exceeds_that_of_spectral_hashing() -> None:
     X, y = load_digits(return_X_y=True)
     base = KMeansBase(150, max_iter=5)
     ours = metrics.map_scorer(AGH(16, base=base, random_state=0).fit(X), X, y)
     assert ours > metrics.map_scorer(SH(16).fit(X), X, y) + 0.15
 
 
-def test_more_bits_than_eigenvectors_are_refused() -> None:
+def test_n_bits_is_limited_by_the_anchors() -> None:
     assert small(n_bits=None).fit(X).n_bits_ == 58
-    says = r"n_bits of AGH must be at most layers \* \(anchors - 1\) = 58, got 59\."
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(ParameterError, match=r"n_layers \* \(anchors - 1\) = 58"):
         small(n_bits=59).fit(X)
-    with pytest.raises(ValueError, match=r"\(anchors - 1\) = 29, got 30\."):
-        small(n_bits=30, layers=1).fit(X)
-    with pytest.raises(ValueError, match=r"layers of AGH must be at most 2, got 3\."):
-        small(layers=3).fit(X)
+    with pytest.raises(ParameterError, match=r"\(anchors - 1\) = 29"):
+        small(n_bits=30, n_layers=1).fit(X)
+    with pytest.raises(ParameterError, match="n_layers of AGH must be at most 2"):
+        small(n_layers=3).fit(X)
 
 
-def test_anchors_may_be_chosen_otherwise() -> None:
+def test_invalid_parameters() -> None:
+    for params in ({"n_neighbors": 0}, {"bandwidth": -1}, {"base": "grid"}, {"n_bits": 0}):
+        with pytest.raises(ParameterError) as caught:
+            small(**params).fit(X)
+        assert (caught.value.name, caught.value.owner) == (next(iter(params)), "AGH")
+
+
+def test_a_failed_fit_changes_nothing() -> None:
+    hasher = small().fit(X)
+    before = dict(vars(hasher))
+    with pytest.raises(ParameterError):
+        hasher.set_params(n_bits=59).fit(X[:, :9])
+    assert vars(hasher) == before | {"n_bits": 59}
+
+
+def test_anchors_can_be_random_rows() -> None:
     ours = small(base=RandomBase(20)).fit(X)
     distances = np.abs(X[:, None] - ours.base_points_).max(axis=2).min(axis=0)
     np.testing.assert_allclose(distances, 0, atol=1e-5)

@@ -19,7 +19,7 @@ from bitfold._kernels import centering
 from bitfold._threads import borrow_buffer, map_blocks
 from bitfold._types import AnyArray, Float32Array
 from bitfold.io.memory_map import release_pages
-from bitfold.io.sources import Block, count_features, count_rows, iter_blocks
+from bitfold.io.sources import Block, count_features, count_rows, iter_blocks, iter_chosen
 from bitfold.io.stream import Stream
 
 R = TypeVar("R")
@@ -97,7 +97,8 @@ class Rows:
         DataError
             If a value is not finite, or so large that distances would overflow float32.
         """
-        rows = cls(matrix, np.zeros(count_features(matrix), np.float32), owner)
+        n_features = matrix.shape[1] if isinstance(matrix, np.ndarray) else count_features(matrix)
+        rows = cls(matrix, np.zeros(n_features, np.float32), owner)
         total = np.zeros(rows.n_features)
         for start, values in rows.blocks():
             _validation.check_distances_fit(values, owner, first_row=start)
@@ -110,7 +111,7 @@ class Rows:
     @property
     def n_rows(self) -> int | None:
         """Number of rows; None if a stream does not know it yet."""
-        return count_rows(self.matrix)
+        return len(self.matrix) if isinstance(self.matrix, np.ndarray) else count_rows(self.matrix)
 
     @property
     def n_features(self) -> int:
@@ -156,7 +157,7 @@ class Rows:
             If a value is not finite.
         """
         step = block_length(max(width, self.n_features))
-        for block in iter_blocks(self.matrix, step):
+        for block in self._stored_blocks(step):
             yield Block(block.start, self._convert(block))
 
     def map(
@@ -198,7 +199,7 @@ class Rows:
             out = borrow_buffer("rows", (len(block.values), self.n_features))
             return block.start, work(self._convert(block, out), block.start)
 
-        blocks = iter_blocks(self.matrix, step, stride=stride, first=first)
+        blocks = self._stored_blocks(step, stride, first)
         return map_blocks(apply, blocks) if spread else map(apply, blocks)
 
     def take(self, indices: NDArray[np.integer[Any]]) -> Float32Array:
@@ -218,13 +219,16 @@ class Rows:
         DataError
             If a value is not finite.
         """
-        if isinstance(self.matrix, Stream):
-            return self._take_from_stream(indices)
         out = np.empty((len(indices), self.n_features), np.float32)
+        if isinstance(self.matrix, Stream):
+            for at, stored in iter_chosen(self.matrix, indices, block_length(self.n_features)):
+                out[at] = self._center(stored, indices[at], np.empty(stored.shape, np.float32))
+            return out
         for start in range(0, len(indices), _N_SCATTERED_ROWS):
             chosen = indices[start : start + _N_SCATTERED_ROWS]
             self._center(self.matrix[chosen], chosen, out[start : start + len(chosen)])
-            release_pages(self.matrix, int(chosen.min()), int(chosen.max()) + 1)
+            if isinstance(self.matrix, np.memmap):
+                release_pages(self.matrix, int(chosen.min()), int(chosen.max()) + 1)
         return out
 
     def sample(self, size: int, rng: np.random.Generator) -> Float32Array:
@@ -250,20 +254,12 @@ class Rows:
             return self.take(np.arange(len(self)))
         return self.take(np.sort(rng.choice(len(self), size, replace=False, shuffle=False)))
 
-    def _take_from_stream(self, indices: NDArray[np.integer[Any]]) -> Float32Array:
-        """Return chosen rows of a stream, reading it forward."""
-        order = np.argsort(indices, kind="stable")
-        ascending = indices[order]
-        out = np.empty((len(indices), self.n_features), np.float32)
-        step, done = block_length(self.n_features), 0
-        while done < len(ascending):
-            start = int(ascending[done])
-            end = int(np.searchsorted(ascending, start + step))
-            chosen = ascending[done:end]
-            stored = self.matrix[start : int(chosen[-1]) + 1][chosen - start]
-            out[order[done:end]] = self._center(stored, chosen, np.empty_like(out[done:end]))
-            done = end
-        return out
+    def _stored_blocks(self, step: int, stride: int = 1, first: int = 0) -> Iterator[Block]:
+        """Yield the rows as they are stored."""
+        if not isinstance(self.matrix, np.ndarray):
+            return iter_blocks(self.matrix, step, stride=stride, first=first)
+        starts = range(first, len(self.matrix), step * stride)
+        return (Block(start, self.matrix[start : start + step]) for start in starts)
 
     def _convert(self, block: Block, out: Float32Array | None = None) -> Float32Array:
         """Return a stored block as centered float32, and release its pages."""
@@ -272,7 +268,8 @@ class Rows:
         if out is None:
             out = np.empty(stored.shape, np.float32)
         self._center(stored, range(start, stop), out)
-        release_pages(self.matrix, start, stop)
+        if isinstance(self.matrix, np.memmap):
+            release_pages(self.matrix, start, stop)
         return out
 
     def _center(

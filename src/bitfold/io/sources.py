@@ -12,9 +12,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bitfold import _validation
-from bitfold._types import AnyArray
+from bitfold._types import AnyArray, IntpArray
 from bitfold.errors import DataError, ParameterTypeError
 from bitfold.io import arrow
 from bitfold.io.stream import AN_ITERATOR, Stream
@@ -144,6 +145,23 @@ def iter_blocks(matrix: Any, step: int, *, stride: int = 1, first: int = 0) -> I
             return
         yield Block(start, values)
         start += step * stride
+
+
+def iter_chosen(
+    stream: Stream, indices: NDArray[np.integer[Any]], step: int
+) -> Iterator[tuple[IntpArray, AnyArray]]:
+    """Yield chosen rows of a stream, read forward in blocks of at most ``step`` rows.
+
+    Each result is the positions of some rows in ``indices``, and these rows as they are stored.
+    """
+    order = np.argsort(indices, kind="stable")
+    ascending, done = indices[order], 0
+    while done < len(ascending):
+        start = int(ascending[done])
+        end = int(np.searchsorted(ascending, start + step))
+        chosen = ascending[done:end]
+        yield order[done:end], stream[start : int(chosen[-1]) + 1][chosen - start]
+        done = end
 
 
 def count_features(matrix: Any) -> int:

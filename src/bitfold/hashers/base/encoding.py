@@ -131,7 +131,7 @@ class Encoder(FittedState, ABC):
         matrix = sources.check_source(X, owner)
         # A look for column names takes as long as encoding a row; a plain array has none.
         if type(X) is not np.ndarray or hasattr(self, "feature_names_in_"):
-            _check_feature_names(self, named_columns(X, matrix), reset=False)
+            _check_feature_names(self, _named_columns(X, matrix), reset=False)
         n_features = sources.count_features(matrix)
         if n_features != self.n_features_in_:
             raise DataError(
@@ -161,7 +161,7 @@ class Encoder(FittedState, ABC):
         return rows.map(lambda values, start: work(values), step, first=first, spread=several)
 
 
-def named_columns(X: Any, matrix: Any) -> Any:
+def _named_columns(X: Any, matrix: Any) -> Any:
     """Return the object that may have column names; a stream has none."""
     return matrix if isinstance(matrix, Stream) else X
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _get_feature_names, check_is_fitted
 
-from bitfold._progress import show_progress
+from bitfold import _progress, _validation
 from bitfold._types import PathLike, ProgressCallback, UInt8Array
 from bitfold.hashers import _persistence
-from bitfold.hashers.base.encoding import Encoder, named_columns
-from bitfold.io import sources
+from bitfold.hashers.base.encoding import Encoder
 from bitfold.io.model_file import write_model
 from bitfold.io.rows import Rows
-
-T = TypeVar("T")
+from bitfold.io.sources import check_source
+from bitfold.io.stream import Stream
 
 
 class Hasher(Encoder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -115,8 +115,11 @@ class Hasher(Encoder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             If the vectors or labels cannot be used.
         """
         owner = type(self).__name__
-        matrix = sources.check_source(X, owner, min_rows=2, single_pass=False)
-        names = _get_feature_names(named_columns(X, matrix))
+        if isinstance(X, np.ndarray):
+            matrix, names = _validation.check_matrix(X, owner, min_rows=2), None
+        else:
+            matrix = check_source(X, owner, min_rows=2, single_pass=False)
+            names = None if isinstance(matrix, Stream) else _get_feature_names(X)
         rows = Rows.centered(matrix, owner)
         return self.fit_rows(rows, y, feature_names=names, progress=progress)
 
@@ -153,8 +156,10 @@ class Hasher(Encoder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         DataError
             If the vectors or labels cannot be used.
         """
-        with show_progress(progress) as report:
-            fitted = self._learn(rows, y, report)
+        if progress is None and _progress.bars_enabled:
+            with _progress.draw_bars() as bars:
+                return self.fit_rows(rows, y, feature_names=feature_names, progress=bars)
+        fitted = self._learn(rows, y, progress or (lambda stage, done, total: None))
         self.__dict__.pop("feature_names_in_", None)
         if feature_names is not None:
             fitted = fitted | {"feature_names_in_": feature_names}
