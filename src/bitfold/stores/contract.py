@@ -29,6 +29,8 @@ from bitfold.search import (
     rerank_hits,
 )
 from bitfold.stores.conditions import Where, parse_conditions
+from bitfold.stores.loading import BatchLoader
+from bitfold.stores.schema import StoreSchema
 from bitfold.stores.stored_vectors import RerankByStoredVectors
 
 
@@ -54,6 +56,10 @@ class Store(CodeIndex):
     """
 
     _model_digest: str | None = None
+
+    def __init__(self, schema: StoreSchema) -> None:
+        self._schema = schema
+        self.n_bits = schema.n_bits
 
     def add(
         self,
@@ -88,7 +94,6 @@ class Store(CodeIndex):
         """
         self.add_batches([Batch(ids, codes, vectors, columns)])
 
-    @abstractmethod
     def add_batches(
         self, batches: Iterable[Batch], progress: ProgressCallback | None = None
     ) -> None:
@@ -110,6 +115,7 @@ class Store(CodeIndex):
         ModelMismatchError
             If the store or an earlier batch has codes of another model.
         """
+        self._load(BatchLoader(batches, self._schema, type(self).__name__, progress))
 
     def search(
         self,
@@ -222,6 +228,10 @@ class Store(CodeIndex):
 
     def close(self) -> None:
         """Release files, locks and connections; closing twice is allowed."""
+
+    @abstractmethod
+    def _load(self, loader: BatchLoader) -> None:
+        """Read the batches and add them: all, or none after an error."""
 
     @abstractmethod
     def _search_exact(self, codes: Codes, k: int, conditions: Any) -> Hits:

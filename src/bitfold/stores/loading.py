@@ -16,25 +16,23 @@ from bitfold.stores.schema import StoreSchema
 
 
 class BatchLoader:
-    """Iterates over batches that fit a store: with ids, float32 vectors and values per column.
+    """Reads batches that fit a store: with ids, float32 vectors and values for every column.
 
     Parameters
     ----------
     batches
-        What the user adds.
+        Items that the user adds.
     schema
         What the rows of the store consist of.
     owner
         Class of the store, named in errors.
-    next_id
-        The first id to assign.
-    model_digest
-        Digest of the model whose codes are in the store.
     progress
         Called with (stage, done, total) after each batch.
 
     Attributes
     ----------
+    next_id
+        The id after the largest so far.
     model_digest
         Digest of the model of the codes so far.
     """
@@ -44,35 +42,32 @@ class BatchLoader:
         batches: Iterable[Batch],
         schema: StoreSchema,
         owner: str,
-        *,
-        next_id: int = 0,
-        model_digest: str | None = None,
         progress: ProgressCallback | None = None,
     ) -> None:
-        self._batches, self._schema, self._owner = batches, schema, owner
-        self._assigner = IdAssigner(owner, next_id)
-        self._progress = progress
-        self.model_digest = model_digest
+        self.schema = schema
+        self.next_id = 0
+        self.model_digest: str | None = None
+        self._batches, self._owner, self._progress = batches, owner, progress
 
-    @property
-    def next_id(self) -> int:
-        """The id after the largest so far."""
-        return self._assigner.next_id
-
-    def __iter__(self) -> Iterator[Batch]:
-        n_loaded = 0
+    def read(self, next_id: int = 0, model_digest: str | None = None) -> Iterator[Batch]:
+        """Yield the batches for a store with this next id and digest."""
+        assigner, n_loaded = IdAssigner(self._owner, next_id), 0
+        self.next_id, self.model_digest = next_id, model_digest
         for batch in self._batches:
-            yield self._check(batch)
+            yield self._check(batch, assigner)
             n_loaded += len(batch.codes)
             if self._progress:
                 self._progress("loading", n_loaded, 0)
 
-    def _check(self, batch: Batch) -> Batch:
-        schema, owner, n_rows = self._schema, self._owner, len(batch.codes)
+    def _check(self, batch: Batch, assigner: IdAssigner) -> Batch:
+        schema, owner = self.schema, self._owner
         check_codes(batch.codes, schema.n_bits, owner)
+        n_rows = len(batch.codes)
+        ids = assigner.assign(batch.ids, n_rows)
+        self.next_id = assigner.next_id
         self.model_digest = combine_digests([self.model_digest, batch.codes.model_digest])
         return Batch(
-            self._assigner.assign(batch.ids, n_rows),
+            ids,
             batch.codes,
             _check_vectors(batch.vectors, n_rows, schema.n_features, owner),
             check_column_values(batch.columns, schema.writable_types, n_rows, owner),

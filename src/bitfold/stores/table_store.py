@@ -15,6 +15,7 @@ from bitfold.search import Batch
 from bitfold.stores.columns import CODE_COLUMN, ID_COLUMN, VECTOR_COLUMN
 from bitfold.stores.conditions import Condition, Where, parse_conditions
 from bitfold.stores.contract import Store
+from bitfold.stores.loading import BatchLoader
 from bitfold.stores.schema import ColumnNames, StoreSchema
 
 
@@ -41,8 +42,8 @@ class TableStore(Store):
     _MAX_FEATURES: int | None = None
 
     def __init__(self, schema: StoreSchema) -> None:
-        self._schema = schema
-        self.n_bits, self.n_features = schema.n_bits, schema.n_features
+        super().__init__(schema)
+        self.n_features = schema.n_features
 
     @classmethod
     def create(
@@ -96,8 +97,8 @@ class TableStore(Store):
             If the database rejects the request.
         """
         schema = StoreSchema.check(n_bits, n_features, columns, cls.__name__, cls._MAX_FEATURES)
-        options = dict(connect_options or {})
-        return cls._create(database, options, table, schema, batches, replace, progress)
+        loader = BatchLoader(batches, schema, cls.__name__, progress)
+        return cls._create(database, dict(connect_options or {}), table, loader, replace)
 
     @classmethod
     def open(
@@ -167,14 +168,7 @@ class TableStore(Store):
     @classmethod
     @abstractmethod
     def _create(
-        cls,
-        database: Any,
-        options: dict[str, Any],
-        table: str,
-        schema: StoreSchema,
-        batches: Iterable[Batch],
-        replace: bool,
-        progress: ProgressCallback | None,
+        cls, database: Any, options: dict[str, Any], table: str, loader: BatchLoader, replace: bool
     ) -> Self: ...
 
     @classmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, NoReturn
 
+import faiss
 import numpy as np
 
 from bitfold import _validation
@@ -12,13 +13,6 @@ from bitfold._types import BoolArray, Ids, UInt8Array
 
 _ID_MAPS = ("IndexBinaryIDMap", "IndexBinaryIDMap2")
 _KINDS = ("IndexBinaryFlat", "IndexBinaryIVF", "IndexBinaryHNSW", "IndexBinaryMultiHash")
-
-
-def import_faiss() -> Any:
-    """Import faiss when it is needed: the import takes a while."""
-    import faiss
-
-    return faiss
 
 
 class BinaryIndex:
@@ -60,7 +54,7 @@ class BinaryIndex:
         """Ids in faiss's order."""
         if self.is_ivf:
             return _copy_lists(self.engine)[0]
-        return np.asarray(import_faiss().vector_to_array(self.index.id_map), np.int64)
+        return np.asarray(faiss.vector_to_array(self.index.id_map), np.int64)
 
     @cached_property
     def _order(self) -> Ids:
@@ -117,7 +111,7 @@ def kind_of(index: Any) -> str:
 def unwrap_id_map(index: Any) -> Any:
     """Return the index inside an IDMap; an index without an IDMap is returned as it is."""
     inner = getattr(index, "index", None)
-    engine = index if inner is None else import_faiss().downcast_IndexBinary(inner)
+    engine = index if inner is None else faiss.downcast_IndexBinary(inner)
     if kind_of(engine) not in _KINDS:
         _raise_unsupported(kind_of(engine))
     return engine
@@ -125,7 +119,6 @@ def unwrap_id_map(index: Any) -> Any:
 
 def add_id_map(index: Any) -> Any:
     """Wrap an index that has no ids of its own in an IDMap; it may contain codes already."""
-    faiss = import_faiss()
     if not isinstance(index, faiss.IndexBinary):
         _raise_unsupported(kind_of(index))
     index = faiss.downcast_IndexBinary(index)
@@ -150,7 +143,7 @@ def add_id_map(index: Any) -> Any:
 def find_storage(engine: Any) -> Any:
     """Return the flat index that holds the codes of a Flat, HNSW or MultiHash index."""
     flat = engine if kind_of(engine) == "IndexBinaryFlat" else engine.storage
-    return import_faiss().downcast_IndexBinary(flat)
+    return faiss.downcast_IndexBinary(flat)
 
 
 def _raise_unsupported(value: str) -> NoReturn:
@@ -163,13 +156,12 @@ def _view_codes(flat: Any) -> UInt8Array:
     if not flat.ntotal:
         return np.empty((0, flat.code_size), np.uint8)
     size = flat.ntotal * flat.code_size
-    view: UInt8Array = import_faiss().rev_swig_ptr(flat.xb.data(), size)
+    view: UInt8Array = faiss.rev_swig_ptr(flat.xb.data(), size)
     return view.reshape(-1, flat.code_size)
 
 
 def _copy_lists(ivf: Any) -> tuple[Ids, UInt8Array]:
     """Copy the ids and codes out of inverted lists."""
-    faiss = import_faiss()
     lists, width = ivf.invlists, ivf.code_size
     ids, packed = [np.empty(0, np.int64)], [np.empty((0, width), np.uint8)]
     for number in range(ivf.nlist):

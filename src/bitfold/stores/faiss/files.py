@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import faiss
 import numpy as np
 
 from bitfold._types import PathLike
@@ -14,7 +15,6 @@ from bitfold.io.atomic import replace_atomically
 from bitfold.stores.faiss.binary_index import (
     add_id_map,
     find_storage,
-    import_faiss,
     kind_of,
     unwrap_id_map,
 )
@@ -25,7 +25,7 @@ def read_index(path: PathLike) -> Any:
     if not Path(path).exists():
         raise MissingStoreError(f"{path} does not exist.")
     try:
-        index = import_faiss().read_index_binary(str(path))
+        index = faiss.read_index_binary(str(path))
         is_valid = is_consistent(index)
     except (RuntimeError, MemoryError, OverflowError):
         is_valid = False
@@ -36,11 +36,11 @@ def read_index(path: PathLike) -> Any:
 
 def write_index(index: Any, path: PathLike) -> None:
     """Write a file that faiss can read; after an error the old file is unchanged."""
-    faiss = import_faiss()
     with replace_atomically(path) as file:
         write = _ErrorRecorder(file.write)
+        untyped: Any = faiss  # its type stubs are incomplete
         try:
-            faiss.write_index_binary(index, faiss.PyCallbackIOWriter(write))
+            faiss.write_index_binary(index, untyped.PyCallbackIOWriter(write))
         except Exception:
             raise write.error or OSError(f"faiss could not write {path}.") from None
 
@@ -62,7 +62,7 @@ class _ErrorRecorder:
 
 def is_consistent(index: Any) -> bool:
     """Return whether sizes and links match; faiss itself would read beyond its memory."""
-    index = import_faiss().downcast_IndexBinary(index)
+    index = faiss.downcast_IndexBinary(index)
     engine = unwrap_id_map(add_id_map(index))
     n_codes = engine.ntotal
     if engine.d <= 0 or n_codes < 0:
@@ -79,7 +79,6 @@ def is_consistent(index: Any) -> bool:
 
 
 def _has_valid_links(engine: Any) -> bool:
-    faiss = import_faiss()
     graph, n_codes = engine.hnsw, engine.ntotal
     links, offsets = faiss.vector_to_array(graph.neighbors), faiss.vector_to_array(graph.offsets)
     offsets = offsets.astype(np.int64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
+import faiss
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -23,7 +24,7 @@ from bitfold.search import (
     raise_duplicate_ids,
 )
 from bitfold.stores.contract import Store
-from bitfold.stores.faiss.binary_index import BinaryIndex, import_faiss, kind_of
+from bitfold.stores.faiss.binary_index import BinaryIndex, kind_of
 from bitfold.stores.faiss.exact_search import search_flat, search_flat_within
 from bitfold.stores.faiss.files import read_index, write_index
 from bitfold.stores.loading import BatchLoader
@@ -84,11 +85,15 @@ class FaissStore(Store):
     def __init__(self, index: Any, n_bits: int | None = None, *, vectors: Any = None) -> None:
         self._binary = BinaryIndex(index)
         self.index, self.engine = self._binary.index, self._binary.engine
-        self.n_bits = check_n_bits(self.engine.d if n_bits is None else n_bits, _OWNER)
+        width = self.engine.d
+        super().__init__(StoreSchema(check_n_bits(width if n_bits is None else n_bits, _OWNER)))
+        if 8 * count_bytes(self.n_bits) != width:
+            requirement = f"{width - 7} to {width}, as in the index"
+            _validation.raise_invalid("n_bits", _OWNER, requirement, n_bits)
         self._vectors = vectors
         self._ivf_copy: HammingIndex | None = None
         ids, packed = self._binary.content()
-        self._check_padding(packed)
+        Codes(packed, self.n_bits)  # raises if bits beyond n_bits are set
         check_unique_ids(ids, _OWNER)
         self._next_id = max(0, int(ids.max()) + 1) if len(ids) else 0
 
@@ -118,7 +123,7 @@ class FaissStore(Store):
         """
         check_n_bits(n_bits, _OWNER)
         try:
-            index = import_faiss().index_binary_factory(8 * count_bytes(n_bits), str(factory))
+            index = faiss.index_binary_factory(8 * count_bytes(n_bits), str(factory))
         except RuntimeError:
             requirement = "an index such as 'BFlat', 'BIVF1024' or 'BHNSW32'"
             _validation.raise_invalid("factory", _OWNER, requirement, repr(factory))
@@ -164,18 +169,13 @@ class FaissStore(Store):
     def add_batches(
         self, batches: Iterable[Batch], progress: ProgressCallback | None = None
     ) -> None:
-        loader = BatchLoader(
-            map(_check_plain, batches),
-            StoreSchema(self.n_bits),
-            _OWNER,
-            next_id=self._next_id,
-            model_digest=self._model_digest,
-            progress=progress,
-        )
-        loaded = list(loader)
-        if any(len(batch.codes) for batch in loaded):
-            packed = np.concatenate([batch.codes.packed for batch in loaded])
-            self._append(packed, np.concatenate([batch.ids for batch in loaded]))
+        super().add_batches(map(_check_plain, batches), progress)
+
+    def _load(self, loader: BatchLoader) -> None:
+        batches = list(loader.read(self._next_id, self._model_digest))
+        if any(len(batch.codes) for batch in batches):
+            packed = np.concatenate([batch.codes.packed for batch in batches])
+            self._append(packed, np.concatenate([batch.ids for batch in batches]))
         self._next_id, self._model_digest = loader.next_id, loader.model_digest
 
     def remove(self, ids: ArrayLike) -> None:
@@ -275,17 +275,6 @@ class FaissStore(Store):
         positions, is_present = self._binary.find(ids)
         self._check_present(ids, is_present)
         return positions
-
-    def _check_padding(self, packed: UInt8Array) -> None:
-        """Raise if ``n_bits`` is too long or too short for the index."""
-        width, n_bits = self.engine.d, self.n_bits
-        if not width - 8 < n_bits <= width:
-            requirement = f"{width - 7} to {width}, as in the index"
-            _validation.raise_invalid("n_bits", _OWNER, requirement, n_bits)
-        padding = (1 << (width - n_bits)) - 1
-        if len(packed) and np.bitwise_or.reduce(packed[:, -1]) & padding:
-            requirement = f"{width}, because bits beyond {n_bits} are set"
-            _validation.raise_invalid("n_bits", _OWNER, requirement, n_bits)
 
 
 def _check_plain(batch: Batch) -> Batch:

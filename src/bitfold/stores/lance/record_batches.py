@@ -25,10 +25,10 @@ class RecordBatches(Iterator[Any]):
         Schema of the table.
     names
         Columns of ids, codes and vectors.
-    find_ids
-        Returns which of some ids the table has.
     next_id
         An id that is larger than all ids in the table.
+    find_ids
+        Returns which of some ids the table has; None for a new table.
 
     Attributes
     ----------
@@ -41,9 +41,8 @@ class RecordBatches(Iterator[Any]):
         batches: Iterable[Batch],
         arrow_schema: Any,
         names: ColumnNames,
-        *,
-        find_ids: Callable[[Ids], Ids],
-        next_id: int,
+        next_id: int = 0,
+        find_ids: Callable[[Ids], Ids] | None = None,
     ) -> None:
         self.error: BaseException | None = None
         self._batches, self._schema, self._names = iter(batches), arrow_schema, names
@@ -76,9 +75,10 @@ class RecordBatches(Iterator[Any]):
     def _check_new(self, ids: Ids) -> None:
         """Raise if the table or an earlier batch has one of these ids."""
         if len(ids) and int(ids.min()) < self._next_id:
-            present = self._find_ids(ids[ids < self._first_new])
             repeated = [ids[np.isin(ids, earlier)] for earlier in self._seen]
-            taken = np.unique(np.concatenate([present, *repeated]))
+            if self._find_ids is not None:
+                repeated.append(self._find_ids(ids[ids < self._first_new]))
+            taken = np.unique(np.concatenate([ids[:0], *repeated]))
             if len(taken):
                 raise_duplicate_ids(taken, "LanceStore")
         self._seen.append(ids)

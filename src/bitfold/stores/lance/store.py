@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any, Self
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
-from bitfold._types import Float32Array, ProgressCallback, UInt8Array
+from bitfold._types import Float32Array, UInt8Array
 from bitfold.codes import Codes
 from bitfold.errors import StoreError
 from bitfold.search import Batch, Hits, RadiusHits, check_ids, group_radius_hits
@@ -22,7 +22,7 @@ from bitfold.stores.lance.record_batches import RecordBatches
 from bitfold.stores.lance.schema import read_schema, to_arrow_schema, to_matrix
 from bitfold.stores.lance.table import LanceTable
 from bitfold.stores.loading import BatchLoader
-from bitfold.stores.schema import ColumnNames, StoreSchema
+from bitfold.stores.schema import ColumnNames
 from bitfold.stores.streamed_search import search_batches, search_batches_within
 from bitfold.stores.table_store import TableStore
 
@@ -67,54 +67,29 @@ class LanceStore(TableStore):
 
     @classmethod
     def _create(
-        cls,
-        database: Any,
-        options: dict[str, Any],
-        table: str,
-        schema: StoreSchema,
-        batches: Iterable[Batch],
-        replace: bool,
-        progress: ProgressCallback | None,
+        cls, database: Any, options: dict[str, Any], table: str, loader: BatchLoader, replace: bool
     ) -> Self:
         base = connect(database, options)
-        exists = base.find_table(table) is not None
-        subject = base.describe(table)
+        exists, subject = base.find_table(table) is not None, base.describe(table)
         if exists and not replace:
             raise FileExistsError(f"{subject} exists already; open it, or pass replace=True.")
-        arrow_schema = to_arrow_schema(schema)
-        loader = BatchLoader(batches, schema, _OWNER, progress=progress)
-        rows = RecordBatches(
-            loader, arrow_schema, schema.names, find_ids=lambda ids: ids[:0], next_id=0
-        )
+        schema, names = to_arrow_schema(loader.schema), loader.schema.names
+        rows = RecordBatches(loader.read(), schema, names)
         mode = "overwrite" if exists else "create"
         with rows.reader() as reader, translate_errors(subject):
-            engine = base.connection.create_table(table, reader, schema=arrow_schema, mode=mode)
-        LanceTable(engine, schema.names.id).store_metadata(loader.next_id, loader.model_digest)
-        return cls(engine, schema.names)
+            engine = base.connection.create_table(table, reader, schema=schema, mode=mode)
+        LanceTable(engine, names.id).store_metadata(loader.next_id, loader.model_digest)
+        return cls(engine, names)
 
     @classmethod
     def _open(cls, database: Any, options: dict[str, Any], table: str, names: ColumnNames) -> Self:
         return cls(connect(database, options, must_exist=True).open_table(table), names)
 
-    def add_batches(
-        self, batches: Iterable[Batch], progress: ProgressCallback | None = None
-    ) -> None:
+    def _load(self, loader: BatchLoader) -> None:
         table, next_id = self._table, self._table.next_id()
-        loader = BatchLoader(
-            batches,
-            self._schema,
-            _OWNER,
-            next_id=next_id,
-            model_digest=table.model_digest(),
-            progress=progress,
-        )
-        rows = RecordBatches(
-            loader,
-            table.engine.schema,
-            self._schema.names,
-            find_ids=table.find_ids,
-            next_id=next_id,
-        )
+        batches = loader.read(next_id, table.model_digest())
+        names = self._schema.names
+        rows = RecordBatches(batches, table.engine.schema, names, next_id, table.find_ids)
         with rows.reader() as reader, table.translate_errors():
             table.engine.add(reader)
         table.store_metadata(loader.next_id, loader.model_digest)

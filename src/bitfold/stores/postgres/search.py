@@ -16,8 +16,6 @@ _MAX_QUERIES = 256
 
 _FETCH_ROWS = 1 << 16
 
-_COMPARISONS = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-
 _SELECT = "SELECT {id}, ({code} <~> q.code)::int AS distance FROM {table} WHERE {where} "
 
 
@@ -96,6 +94,5 @@ def compile_conditions(groups: list[list[Condition]]) -> tuple[Any, list[Any]]:
 def _compile(column: str, operator: str, value: Any) -> Any:
     from psycopg import sql
 
-    lists = {"in": "{} = ANY(%s)", "not in": "{} <> ALL(%s)"}
-    text = lists.get(operator) or f"{{}} {_COMPARISONS[operator]} %s"
-    return sql.SQL(text).format(sql.Identifier(column))
+    tests = {"in": "{} = ANY(%s)", "not in": "{} <> ALL(%s)"}
+    return sql.SQL(tests.get(operator, f"{{}} {operator} %s")).format(sql.Identifier(column))

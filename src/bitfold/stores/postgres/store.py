@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Self
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
-from bitfold._types import Float32Array, ProgressCallback
+from bitfold._types import Float32Array
 from bitfold.codes import Codes, count_bytes
 from bitfold.errors import StoreError
 from bitfold.search import Batch, Hits, RadiusHits, check_ids
@@ -20,7 +20,7 @@ from bitfold.stores.postgres import copy_format, search
 from bitfold.stores.postgres.connection import PostgresDatabase, connect, translate_errors
 from bitfold.stores.postgres.schema import check_table_name, create_table, read_schema
 from bitfold.stores.postgres.table import PostgresTable, translate_duplicates
-from bitfold.stores.schema import ColumnNames, StoreSchema
+from bitfold.stores.schema import ColumnNames
 from bitfold.stores.table_store import TableStore
 
 _OWNER = "PgvectorStore"
@@ -76,22 +76,15 @@ class PgvectorStore(TableStore):
 
     @classmethod
     def _create(
-        cls,
-        database: Any,
-        options: dict[str, Any],
-        table: str,
-        schema: StoreSchema,
-        batches: Iterable[Batch],
-        replace: bool,
-        progress: ProgressCallback | None,
+        cls, database: Any, options: dict[str, Any], table: str, loader: BatchLoader, replace: bool
     ) -> Self:
         check_table_name(table)
         base = connect(database, options)
         try:
             with translate_errors(base.describe(table)), base.connection.transaction():
-                create_table(base, table, schema, replace)
-                store = cls(base, table, schema.names)
-                store.add_batches(batches, progress)
+                create_table(base, table, loader.schema, replace)
+                store = cls(base, table, loader.schema.names)
+                store._load(loader)
         except BaseException:
             base.close()
             raise
@@ -113,11 +106,8 @@ class PgvectorStore(TableStore):
         transaction: AbstractContextManager[Any] = self._table.database.connection.transaction()
         return transaction
 
-    def add_batches(
-        self, batches: Iterable[Batch], progress: ProgressCallback | None = None
-    ) -> None:
-        table, types = self._table, self._schema.writable_types
-        names = self._schema.names
+    def _load(self, loader: BatchLoader) -> None:
+        table, types, names = self._table, self._schema.writable_types, self._schema.names
         vector = [] if self.n_features is None else [names.vector]
         copy_statement = table.sql(
             "COPY {table} ({columns}) FROM STDIN (FORMAT binary)",
@@ -126,17 +116,10 @@ class PgvectorStore(TableStore):
         with table.cursor() as cursor:
             # Block other writers so that ids stay consecutive; readers are unaffected.
             cursor.execute(table.sql("LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE"))
-            loader = BatchLoader(
-                batches,
-                self._schema,
-                _OWNER,
-                next_id=table.next_id(cursor),
-                model_digest=table.model_digest(cursor),
-                progress=progress,
-            )
+            batches = loader.read(table.next_id(cursor), table.model_digest(cursor))
             with translate_duplicates(), cursor.copy(copy_statement) as copy:
                 copy.write(copy_format.HEADER)
-                for batch in loader:
+                for batch in batches:
                     copy.write(copy_format.encode_batch(batch, types))
                 copy.write(copy_format.TRAILER)
             table.store_next_id(cursor, loader.next_id)
