@@ -25,7 +25,38 @@ def raise_invalid(name: str, owner: str, requirement: str, value: object) -> NoR
 def check_integer(
     value: Any, name: str, owner: str, *, low: int, high: int | None = None, why: str = ""
 ) -> int:
-    """Return ``value`` as an int within [low, high]; ``why`` explains the upper limit."""
+    """Return an integer parameter as an int.
+
+    Parameters
+    ----------
+    value
+        The value; Python and numpy integers are accepted, booleans are not.
+    name
+        Name of the parameter, for the error.
+    owner
+        Class or function that the parameter belongs to.
+    low, high
+        Limits, both inclusive.
+    why
+        Describes the upper limit in the error, as in ``"n_features=32"``.
+
+    Returns
+    -------
+    int
+        The value.
+
+    Raises
+    ------
+    ParameterTypeError
+        If the value is not an integer.
+    ParameterError
+        If it is outside the limits.
+
+    Examples
+    --------
+    >>> check_integer(16, "n_bits", "MyHasher", low=1)
+    16
+    """
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
         raise ParameterTypeError(name, owner, "an integer", repr(value))
     number = int(value)
@@ -37,7 +68,34 @@ def check_integer(
 
 
 def check_positive(value: Any, name: str, owner: str) -> float:
-    """Return ``value`` as a finite float greater than zero."""
+    """Return a number greater than zero as a float.
+
+    Parameters
+    ----------
+    value
+        The value.
+    name
+        Name of the parameter, for the error.
+    owner
+        Class or function that the parameter belongs to.
+
+    Returns
+    -------
+    float
+        The value.
+
+    Raises
+    ------
+    ParameterTypeError
+        If the value is not a number.
+    ParameterError
+        If it is not finite and greater than zero.
+
+    Examples
+    --------
+    >>> check_positive(2, "eta", "MyHasher")
+    2.0
+    """
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise ParameterTypeError(name, owner, "a number", repr(value))
     number = float(value)
@@ -47,7 +105,34 @@ def check_positive(value: Any, name: str, owner: str) -> float:
 
 
 def check_bandwidth(value: Any, name: str, owner: str) -> float:
-    """Return a bandwidth σ as a float whose square fits into float64."""
+    """Return a bandwidth σ as a float whose square fits into float64.
+
+    Parameters
+    ----------
+    value
+        The value.
+    name
+        Name of the parameter, for the error.
+    owner
+        Class or function that the parameter belongs to.
+
+    Returns
+    -------
+    float
+        The value.
+
+    Raises
+    ------
+    ParameterTypeError
+        If the value is not a number.
+    ParameterError
+        If it is not between 1e-150 and 1e150.
+
+    Examples
+    --------
+    >>> check_bandwidth(0.5, "bandwidth", "MyHasher")
+    0.5
+    """
     sigma = check_positive(value, name, owner)
     if not 1e-150 <= sigma <= 1e150:
         raise_invalid(name, owner, "between 1e-150 and 1e150", value)
@@ -55,7 +140,34 @@ def check_bandwidth(value: Any, name: str, owner: str) -> float:
 
 
 def check_choice(value: Any, name: str, owner: str, choices: tuple[Any, ...]) -> Any:
-    """Return ``value`` if it is one of ``choices``."""
+    """Return a value if it is one of several choices.
+
+    Parameters
+    ----------
+    value
+        The value.
+    name
+        Name of the parameter, for the error.
+    owner
+        Class or function that the parameter belongs to.
+    choices
+        The values that are allowed.
+
+    Returns
+    -------
+    Any
+        The value.
+
+    Raises
+    ------
+    ParameterError
+        If it is not one of the choices.
+
+    Examples
+    --------
+    >>> check_choice("itq", "rotation", "MyHasher", (None, "itq"))
+    'itq'
+    """
     if not any(value is choice or (value == choice) is True for choice in choices):
         raise_invalid(name, owner, f"one of {', '.join(map(repr, choices))}", repr(value))
     return value
@@ -87,7 +199,31 @@ def check_strategy(
 
 
 def spawn_generators(random_state: Seed, count: int) -> list[np.random.Generator]:
-    """Spawn one generator per stage, so that a change in one stage leaves the others alone."""
+    """Spawn one generator per stage, so that a change in one stage leaves the others alone.
+
+    Parameters
+    ----------
+    random_state
+        Seed, generator, or None for a random seed.
+    count
+        Number of generators.
+
+    Returns
+    -------
+    list
+        Independent generators.
+
+    Raises
+    ------
+    ParameterError
+        If the seed is not an integer of at least 0.
+
+    Examples
+    --------
+    >>> first, second = spawn_generators(0, 2)
+    >>> first.random() == second.random()
+    False
+    """
     if isinstance(random_state, np.random.Generator):
         return random_state.spawn(count)
     if random_state is not None:
@@ -96,7 +232,23 @@ def spawn_generators(random_state: Seed, count: int) -> list[np.random.Generator
 
 
 def make_generator(random_state: Seed) -> np.random.Generator:
-    """Return the generator itself, or a new one from a seed."""
+    """Return a generator.
+
+    Parameters
+    ----------
+    random_state
+        Seed, generator (returned as it is), or None for a random seed.
+
+    Returns
+    -------
+    numpy.random.Generator
+        The generator.
+
+    Examples
+    --------
+    >>> make_generator(0).random() == make_generator(0).random()
+    True
+    """
     if isinstance(random_state, np.random.Generator):
         return random_state
     return spawn_generators(random_state, 1)[0]
@@ -207,7 +359,34 @@ def is_labeled(y: AnyArray) -> BoolArray:
 
 
 def check_labels(y: Any, n_rows: int, owner: str) -> AnyArray:
-    """Return ``y`` as one label per row."""
+    """Return labels as an array.
+
+    Parameters
+    ----------
+    y
+        One label per row; -1 and "" mean unlabeled.
+    n_rows
+        Number of rows.
+    owner
+        Class or function that needs the labels.
+
+    Returns
+    -------
+    numpy.ndarray
+        The labels, of shape (n_rows,).
+
+    Raises
+    ------
+    DataError
+        If there are no labels, or they are real numbers.
+    ParameterError
+        If their number is wrong, or they cannot be compared with each other.
+
+    Examples
+    --------
+    >>> check_labels([0, 1, -1], 3, "MyHasher").tolist()
+    [0, 1, -1]
+    """
     if y is None:
         # The words in parentheses are those that scikit-learn's checks look for.
         raise DataError(
