@@ -105,8 +105,8 @@ def test_check(hasher: Hasher, check: Callable[[Hasher], None]) -> None:
 
 
 # The data sets of scikit-learn are smaller than the default parameters require.
-@pytest.mark.filterwarnings("ignore:.* base points were asked for:UserWarning")
-@pytest.mark.filterwarnings("ignore:perplexity .* is out of reach:UserWarning")
+@pytest.mark.filterwarnings("ignore:.* base points were requested:UserWarning")
+@pytest.mark.filterwarnings("ignore:perplexity .* cannot be reached:UserWarning")
 @parametrize_with_checks(
     [*(kind() for kind in dict.fromkeys(map(type, HASHERS))), *without_n_bits()]
 )

@@ -166,6 +166,11 @@ class LLH(BaseSetHasher):
         self.max_iter = max_iter
         self.random_state = random_state
 
+    @property
+    def n_iter_(self) -> int:
+        """Number of alternations; scikit-learn expects it beside ``max_iter``."""
+        return self.max_iter
+
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         owner = type(self).__name__
         if self.n_bits is not None:
