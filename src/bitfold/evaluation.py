@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from bitfold import metrics
+from bitfold import datasets, metrics
 from bitfold._types import ProgressCallback
 from bitfold.codes import Codes
-from bitfold.datasets import Dataset
 from bitfold.hashers import Hasher
 from bitfold.metrics import Relevance
 
@@ -39,7 +38,7 @@ RADIUS = 2
 """Default Hamming radius of a lookup."""
 
 WARM_UP_ROWS = 300
-"""Rows of the small fit that compiles the kernels."""
+"""Rows of the fit that compiles the kernels."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +53,12 @@ class CodeQuality:
         Numbers of first results, and precision and recall among them.
     radius, precision, recall, f1
         Hamming radius of a lookup, and its precision, recall and F1.
+
+    Examples
+    --------
+    >>> codes = Codes.from_bits([[0, 0], [0, 1], [1, 1]])
+    >>> measure_codes(codes[:1], codes, Relevance.from_labels([0], [0, 1, 0])).cutoffs
+    (1, 2)
     """
 
     map: float
@@ -68,7 +73,14 @@ class CodeQuality:
 
 @dataclass(frozen=True)
 class EncodedDataset:
-    """A fitted hasher, the codes of a data set, and the seconds that each step took."""
+    """A fitted hasher, the codes of a data set, and the seconds that each step took.
+
+    Examples
+    --------
+    >>> from bitfold.hashers import LSH
+    >>> fit_and_encode(LSH(8, random_state=0), datasets.digits()).queries
+    Codes(300 x 8 bits)
+    """
 
     hasher: Hasher
     database: Codes
@@ -84,16 +96,16 @@ class Evaluation:
 
     Attributes
     ----------
-    n_bits
-        Length of the codes.
-    quality
-        How good the codes are.
-    fit_seconds
-        Seconds to fit.
-    encode_us
-        Microseconds to encode one database row.
-    query_ms
-        Milliseconds to encode one query.
+    n_bits, quality
+        Length of the codes, and how good they are.
+    fit_seconds, encode_us, query_ms
+        Seconds to fit, microseconds to encode one database row, milliseconds to encode one query.
+
+    Examples
+    --------
+    >>> from bitfold.hashers import LSH
+    >>> evaluate(LSH(8, random_state=0), datasets.digits()).n_bits
+    8
     """
 
     n_bits: int
@@ -103,12 +115,11 @@ class Evaluation:
     query_ms: float
 
     def to_record(self) -> dict[str, Any]:
-        """Return the values as a flat dictionary for JSON; precision, recall, MAP in percent.
+        """Return the values as a flat dictionary for JSON.
 
         Returns
         -------
-        The entries ``map``, ``cutoffs``, ``precision_at``, ``recall_at``, ``precision``,
-        ``recall``, ``f1``, ``fit_seconds``, ``encode_us`` and ``test_ms``.
+        All values by name; MAP, precision and recall are in percent.
         """
         quality = self.quality
         return {
@@ -127,7 +138,7 @@ class Evaluation:
 
 def evaluate(
     hasher: Hasher,
-    dataset: Dataset,
+    dataset: datasets.Dataset,
     *,
     cutoffs: Sequence[int] = CUTOFFS,
     radius: int = RADIUS,
@@ -156,32 +167,27 @@ def evaluate(
     ------
     ParameterError
         If the hasher cannot be fitted with its parameters on these data.
-    DataError
-        If the vectors cannot be used, for example because one is NaN.
 
     Examples
     --------
-    >>> from bitfold import datasets
     >>> from bitfold.hashers import ITQ
     >>> result = evaluate(ITQ(16, random_state=0), datasets.digits())
     >>> result.quality.map > 0.4
     True
     """
     encoded = fit_and_encode(hasher, dataset, progress=progress)
-    quality = measure_codes(
-        encoded.queries, encoded.database, dataset.relevance, cutoffs=cutoffs, radius=radius
-    )
+    database, queries = encoded.database, encoded.queries
     return Evaluation(
-        n_bits=encoded.database.n_bits,
-        quality=quality,
+        n_bits=database.n_bits,
+        quality=measure_codes(queries, database, dataset.relevance, cutoffs=cutoffs, radius=radius),
         fit_seconds=encoded.fit_seconds,
-        encode_us=1e6 * encoded.encode_seconds / len(encoded.database),
-        query_ms=1e3 * encoded.query_seconds / len(encoded.queries),
+        encode_us=1e6 * encoded.encode_seconds / len(database),
+        query_ms=1e3 * encoded.query_seconds / len(queries),
     )
 
 
 def fit_and_encode(
-    hasher: Hasher, dataset: Dataset, *, progress: ProgressCallback | None = None
+    hasher: Hasher, dataset: datasets.Dataset, *, progress: ProgressCallback | None = None
 ) -> EncodedDataset:
     """Fit a hasher and encode the database and the queries; take the time of each step.
 
@@ -192,7 +198,7 @@ def fit_and_encode(
     dataset
         Vectors to learn from, to search in and to search with.
     progress
-        Called with (stage, done, total) while the work is running.
+        Called with (stage, done, total).
 
     Returns
     -------
@@ -200,7 +206,6 @@ def fit_and_encode(
 
     Examples
     --------
-    >>> from bitfold import datasets
     >>> from bitfold.hashers import LSH
     >>> fit_and_encode(LSH(8, random_state=0), datasets.digits()).database
     Codes(1497 x 8 bits)
@@ -251,8 +256,7 @@ def measure_codes(
     Examples
     --------
     >>> codes = Codes.from_bits([[0, 0], [0, 1], [1, 1]])
-    >>> relevance = Relevance.from_labels([0], [0, 0, 1])
-    >>> measure_codes(codes[:1], codes, relevance, radius=0).recall
+    >>> measure_codes(codes[:1], codes, Relevance.from_labels([0], [0, 0, 1]), radius=0).recall
     0.5
     """
     histograms = metrics.distance_histograms(queries, database, relevance, progress=progress)
@@ -271,7 +275,7 @@ def measure_codes(
     )
 
 
-def warm_up(hasher: Hasher, dataset: Dataset) -> None:
+def warm_up(hasher: Hasher, dataset: datasets.Dataset) -> None:
     """Fit a copy of a hasher on a few rows, so that compiling its kernels is not timed.
 
     Parameters
@@ -280,11 +284,15 @@ def warm_up(hasher: Hasher, dataset: Dataset) -> None:
         A hasher; it is not changed.
     dataset
         Where the rows come from.
+
+    Examples
+    --------
+    >>> from bitfold.hashers import ITQ
+    >>> warm_up(ITQ(8), datasets.digits())
     """
     rows = slice(0, WARM_UP_ROWS)
     labels = None if dataset.labels is None else dataset.labels[rows]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         try:
             small = clone(hasher).set_params(n_bits=min(hasher.get_params()["n_bits"], 8))
             small.fit(dataset.database[rows], labels).encode(dataset.queries[:2])

@@ -7,7 +7,7 @@ import sys
 import warnings
 from typing import NoReturn
 
-from bitfold.cli._errors import INTERRUPTED, choose_exit_code, format_error
+from bitfold.cli import _errors
 
 __all__ = ["main"]
 
@@ -21,6 +21,13 @@ def main() -> NoReturn:
     ------
     SystemExit
         Always. The exit code follows from the class of the error, see ``bitfold --help``.
+
+    Examples
+    --------
+    >>> sys.argv = ["bitfold", "--version"]
+    >>> main()
+    Traceback (most recent call last):
+    SystemExit: 0
     """
     _unwind_on_signals()
     debug = "--debug" in sys.argv
@@ -34,12 +41,12 @@ def main() -> NoReturn:
         arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
         code = app(arguments, prog_name="bitfold", standalone_mode=False)
     except KeyboardInterrupt:
-        code = INTERRUPTED
+        code = _errors.INTERRUPTED
     except Exception as error:
         if debug:
             raise
-        sys.stderr.write(f"bitfold: {format_error(error)}\n")
-        code = choose_exit_code(error)
+        sys.stderr.write(f"bitfold: {_errors.format_error(error)}\n")
+        code = _errors.choose_exit_code(error)
     sys.exit(code or 0)
 
 
