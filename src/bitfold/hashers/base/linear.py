@@ -88,4 +88,7 @@ _LARGEST = np.finfo(np.float32).max
 
 
 def _transpose(directions: Float32Array) -> _Directions:
-    return _Directions(np.ascontiguousarray(directions.T), np.linalg.norm(directions, axis=1))
+    # With an infinite length, the kernel computes every product exactly.
+    with np.errstate(over="ignore"):
+        lengths = np.linalg.norm(directions, axis=1)
+    return _Directions(np.ascontiguousarray(directions.T), lengths)
