@@ -103,7 +103,7 @@ def warm_up_methods(methods: list[Method], data: Dataset) -> None:
     for method in methods:
         warm_up(clone(method.hasher).set_params(base=KMeansBase(50)), data)
     codes = Codes.from_bits(np.eye(8, dtype=np.uint8))
-    measure_codes(codes, codes, metrics.Relevance.labels(range(8), range(8)))
+    measure_codes(codes, codes, metrics.Relevance.from_labels(range(8), range(8)))
 
 
 def run_method(method: Method, data: Dataset, progress: ProgressCallback) -> MethodResult:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reproduction.sift_photos import sift_photos
+from reproduction.data.sift_photos import load_sift_photos
 
 from bitfold.errors import FormatError, MissingDataError, ParameterError
 
@@ -28,28 +28,28 @@ def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("base")
 def test_base_is_decompressed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = sift_photos(2)
+    data = load_sift_photos(2)
     assert np.array_equal(data.database, X)
     assert isinstance(data.database, np.memmap)
     assert np.array_equal(data.queries, X[:2])
     assert data.labels is None
     monkeypatch.setattr(lzma, "open", None)
-    assert np.array_equal(sift_photos().database, X)
+    assert np.array_equal(load_sift_photos().database, X)
 
 
 def test_damaged_base_is_rejected(base: Path) -> None:
     base.write_bytes(base.read_bytes()[:-20])
     with pytest.raises(FormatError, match=r"base\.npy\.xz"):
-        sift_photos()
+        load_sift_photos()
 
 
 def test_missing_base_is_reported(base: Path) -> None:
     base.unlink()
     with pytest.raises(MissingDataError, match=r"sift/base\.npy\.xz"):
-        sift_photos()
+        load_sift_photos()
 
 
 @pytest.mark.usefixtures("base")
 def test_too_many_queries_are_rejected() -> None:
-    with pytest.raises(ParameterError, match=r"n_queries of sift_photos .*3, got 4"):
-        sift_photos(4)
+    with pytest.raises(ParameterError, match=r"n_queries of load_sift_photos .*3, got 4"):
+        load_sift_photos(4)

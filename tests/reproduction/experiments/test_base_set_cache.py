@@ -1,66 +1,75 @@
-"""Base sets that several runs of an experiment share."""
+"""Base sets that several cases share."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from reproduction.experiments.base_set_cache import CACHE, make_base_strategy
+from reproduction.experiments.retrieval import measure_retrieval
 from reproduction.records import Case
-from reproduction.retrieval import code
-from reproduction.shared import SharedBase, seconds_saved
 
 from bitfold import datasets
-from bitfold.base_set import KMeansBase, KMedoidsBase, RandomBase
+from bitfold.base_set import KMeansBase, KMedoidsBase
 from bitfold.hashers import IMH
-from reproduction import shared
+from reproduction.experiments import base_set_cache
 
 X = datasets.digits().database[:600]
 
 
 @pytest.fixture(autouse=True)
-def _nothing_chosen() -> None:
-    shared._chosen.clear()
+def _empty_cache() -> None:
+    CACHE.base_sets.clear()
 
 
-@pytest.mark.parametrize(
-    ("way", "plain"), [("kmeans", KMeansBase), ("kmedoids", KMedoidsBase), ("random", RandomBase)]
-)
-def test_codes_are_those_of_a_set_chosen_anew(way: str, plain: type[KMeansBase]) -> None:
-    own = IMH(16, base=plain(50), random_state=0).fit(X)
+def choose(name: str = "kmeans", n: int = 50, rows: slice = slice(600), seed: int = 0) -> None:
+    strategy = make_base_strategy(name, n, f"digits {rows}")
+    strategy.choose(X[rows], rng=np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize(("name", "plain"), [("kmeans", KMeansBase), ("kmedoids", KMedoidsBase)])
+def test_models_are_those_without_a_cache(name: str, plain: type[KMeansBase]) -> None:
+    expected = IMH(16, base=plain(50), random_state=0).fit(X)
     for _ in range(2):
-        # The second time it is taken over, and t-SNE still begins where it did.
-        ours = IMH(16, base=SharedBase(50, way), random_state=0).fit(X)
-        np.testing.assert_array_equal(ours.base_embedding_, own.base_embedding_)
-    assert len(shared._chosen) == 1
+        # The second base set is cached, and t-SNE still starts from the same random numbers.
+        hasher = IMH(16, base=make_base_strategy(name, 50, "digits"), random_state=0).fit(X)
+        np.testing.assert_array_equal(hasher.base_embedding_, expected.base_embedding_)
+    assert len(CACHE.base_sets) == 1
 
 
-def test_other_rows_seeds_sizes_and_ways_are_other_sets() -> None:
-    SharedBase(50).choose(X, rng=0)
-    SharedBase(50).choose(X[::-1].copy(), rng=0)
-    SharedBase(50).choose(X, rng=1)
-    SharedBase(51).choose(X, rng=0)
-    SharedBase(50, "random").choose(X, rng=0)
-    assert len(shared._chosen) == 5
+def test_key_contains_data_seed_size_and_strategy() -> None:
+    choose()
+    choose(rows=slice(500))
+    choose(seed=1)
+    choose(n=51)
+    choose("kmedoids")
+    assert len(CACHE.base_sets) == 5
 
 
-def test_the_oldest_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared, "MOST", 2)
+def test_nothing_is_cached_without_a_name() -> None:
+    make_base_strategy("kmeans", 50, "").choose(X, rng=np.random.default_rng(0))
+    choose("random")
+    assert len(CACHE.base_sets) == 0
+
+
+def test_least_recently_used_base_set_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base_set_cache, "MAX_BASE_SETS", 2)
     for seed in (0, 1, 0, 2):
-        SharedBase(50, "random").choose(X, rng=seed)
-    before = seconds_saved()
-    SharedBase(50, "random").choose(X, rng=0)
-    assert seconds_saved() > before
-    before = seconds_saved()
-    SharedBase(50, "random").choose(X, rng=1)
-    assert seconds_saved() == before
+        choose(seed=seed)
+    before = CACHE.saved_seconds
+    choose(seed=0)
+    assert CACHE.saved_seconds > before
+    before = CACHE.saved_seconds
+    choose(seed=1)
+    assert CACHE.saved_seconds == before
 
 
-def test_the_time_of_choosing_counts_every_time() -> None:
+def test_time_of_a_cached_base_set_counts() -> None:
     data = datasets.digits()
-    options = (("base", "kmeans"), ("k", 5), ("m", 100))
+    options = (("base", "kmeans"), ("n_base_points", 100), ("n_neighbors", 5))
     case = Case("digits", "IMH-PCA", 16, options=options)
-    first = code(case, data, None)
-    taken = {key: known._replace(seconds=1000.0) for key, known in shared._chosen.items()}
-    shared._chosen.update(taken)
-    again = code(case, data, None)
-    assert again.database == first.database
-    assert again.fit > 1000 > first.fit
+    first = measure_retrieval(case, data)
+    slow = {key: found._replace(seconds=1000.0) for key, found in CACHE.base_sets.items()}
+    CACHE.base_sets.update(slow)
+    again = measure_retrieval(case, data)
+    assert again["map"] == first["map"]
+    assert again["fit_seconds"] > 1000 > first["fit_seconds"]

@@ -1,25 +1,36 @@
-"""How long the rest of a run will take."""
+"""Estimates of how long a case takes."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from reproduction.run_display import Pace, in_words
+from reproduction.experiments.estimates import estimate_from, format_duration
+from reproduction.records import Case, RunRecords
+
+CASE = Case("mnist", "ITQ", 64)
 
 
-def test_what_was_slower_than_expected_will_go_on_so() -> None:
-    pace = Pace([10, 10, 20])
-    assert pace.left == 40
-    pace.done(10, 30)
-    assert pace.left == 90
-    pace.done(10, 10)
-    assert pace.left == 40
-    pace.done(20, 20)
-    assert pace.left == 0
+def test_estimate_is_the_mean_of_other_seeds() -> None:
+    records = RunRecords()
+    records.add(replace(CASE, seed=1), {"map": 1.0}, 30)
+    records.add(replace(CASE, seed=2), {"map": 1.0}, 50)
+    records.add(replace(CASE, n_bits=32), {"map": 1.0}, 10)
+    estimate = estimate_from(records)
+    assert estimate(CASE) == 40
+    assert estimate(replace(CASE, n_bits=32)) == 10
+    assert estimate(replace(CASE, n_bits=16)) == 30
+
+
+def test_estimate_without_records_grows_with_the_rows() -> None:
+    estimate = estimate_from([])
+    assert 0 < estimate(replace(CASE, n_rows=100)) < estimate(CASE)
+    assert estimate(CASE) < estimate(replace(CASE, data="sift1m"))
 
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [(0, "1 s"), (42.4, "42 s"), (90, "2 min"), (1200, "20 min"), (9000, "2.5 h")],
 )
-def test_times_in_words(seconds: float, text: str) -> None:
-    assert in_words(seconds) == text
+def test_durations_are_rounded(seconds: float, text: str) -> None:
+    assert format_duration(seconds) == text
