@@ -16,7 +16,7 @@ from sklearn.preprocessing import KernelCenterer
 from threadpoolctl import threadpool_limits
 
 from bitfold.hashers import KLSH
-from bitfold.hashers.base.kernel import kernel, learn_bandwidth
+from bitfold.hashers.base.kernel import gaussian_kernel, root_mean_sq_distance
 from bitfold.hashers.klsh import compute_coefficients, draw_subsets
 from bitfold.metrics import map_scorer
 
@@ -37,7 +37,9 @@ def digits() -> Array:
 
 def kernels(rows: Array) -> Array:
     anchors = digits()[:M]
-    return kernel(rows, anchors, learn_bandwidth(anchors, anchors)).astype(np.float64)
+    return gaussian_kernel(rows, anchors, root_mean_sq_distance(anchors, anchors)).astype(
+        np.float64
+    )
 
 
 def test_subsets_have_the_given_size_and_differ() -> None:

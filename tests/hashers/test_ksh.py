@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from bitfold._linalg.spectral import signs, whiten_columns
 from bitfold.hashers import ITQ, KSH, ksh
-from bitfold.hashers.base.kernel import centered_kernel, kernel, learn_bandwidth
+from bitfold.hashers.base.kernel import center_kernel, gaussian_kernel, root_mean_sq_distance
 from bitfold.hashers.ksh import (
     Residual,
     descend,
@@ -47,8 +47,8 @@ def sample() -> Sample:
     X, y = load_digits(return_X_y=True)
     rows = np.ascontiguousarray(X[:300], np.float32)
     anchors = np.ascontiguousarray(X[300:360], np.float32)
-    K = kernel(rows, anchors, learn_bandwidth(rows, anchors))
-    return Sample(centered_kernel(K, "KSH").values, y[:300].astype(np.int64))
+    K = gaussian_kernel(rows, anchors, root_mean_sq_distance(rows, anchors))
+    return Sample(center_kernel(K, "KSH").values, y[:300].astype(np.int64))
 
 
 def pair_labels(classes: Array) -> Array:

@@ -12,7 +12,12 @@ from bitfold._linalg.spectral import largest_eigenvectors, signs, whiten_columns
 from bitfold._threads import serial_blas
 from bitfold._types import Float64Array, Int64Array, ProgressCallback, Seed, StepCallback
 from bitfold.hashers._labels import SupervisedMixin, find_labeled_rows
-from bitfold.hashers.base.kernel import KernelHasher, bandwidth_for, centered_kernel, kernel
+from bitfold.hashers.base.kernel import (
+    KernelHasher,
+    center_kernel,
+    choose_bandwidth,
+    gaussian_kernel,
+)
 from bitfold.io.rows import Rows
 
 MAX_STEPS = 500
@@ -246,8 +251,8 @@ class KSH(SupervisedMixin, KernelHasher):
         anchors = rows.sample(n_anchors, anchor_rng)
         chosen = labeled.sample(n_samples, sample_rng)
         sample = rows.take(chosen.rows)
-        sigma = bandwidth_for(self.bandwidth, sample, anchors, owner)
-        K, mean = centered_kernel(kernel(sample, anchors, sigma), owner)
+        sigma = choose_bandwidth(self.bandwidth, sample, anchors, owner)
+        K, mean = center_kernel(gaussian_kernel(sample, anchors, sigma), owner)
         # The products are small: threads would wait for each other, and round differently.
         with serial_blas():
             A, _ = learn_bits(K, chosen.classes, n_bits, on_step=partial(progress, "bits"))

@@ -1,4 +1,4 @@
-"""Kernel hash functions: a bit is the sign of a weighted sum of kernels to some anchors."""
+"""Kernel hash functions: a bit is the sign of a weighted sum of kernels with anchors."""
 
 from __future__ import annotations
 
@@ -10,32 +10,48 @@ from bitfold import _validation
 from bitfold._kernels import products
 from bitfold._threads import borrow_buffer
 from bitfold._types import AnyArray, Float32Array, Float64Array
+from bitfold.errors import DataError
 from bitfold.hashers.base.hasher import Hasher
+
+_ROUNDING = 1e-6
+"""Differences of kernels up to this are rounding errors of float32."""
 
 
 class CenteredKernel(NamedTuple):
-    """Kernels of rows (rows, anchors) about their mean, and the mean."""
+    """Kernels minus their mean over the rows, (rows, anchors), and the mean."""
 
     values: Float64Array
     mean: Float64Array
 
 
 class KernelHasher(Hasher):
-    """Bit b of x is whether Σ_j A_bj κ(x, a_j) exceeds a threshold, κ = exp(-d²/2σ²).
+    """Bit b of x is 1 if Σ_j A_bj κ(x, a_j) exceeds a threshold, with κ = exp(-d²/2σ²).
 
     A subclass chooses the anchors and learns the coefficients A in ``_learn``, and returns
     ``_fitted_kernels(anchors, bandwidth, coefficients, thresholds)``.
 
     Attributes
     ----------
+    n_bits_
+        Length of the codes.
     anchors_
-        The points a_j, relative to ``center_``.
+        The points a_j, relative to ``center_``, one per row.
     bandwidth_
         σ of the kernel.
     coefficients_
-        A, one row a bit.
+        A, one row per bit.
     thresholds_
-        What the weighted sum has to exceed; centering the kernel lands here.
+        The values that the weighted sums must exceed, including the mean of a centered kernel.
+
+    Examples
+    --------
+    >>> class Nearby(KernelHasher):
+    ...     def _learn(self, rows, y, progress):
+    ...         anchors = rows.block(0, 2)
+    ...         return self._fitted_kernels(anchors, 1.0, np.eye(2), [0.5, 0.5])
+    >>> X = [[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]]
+    >>> Nearby().fit(X).transform(X).tolist()
+    [[1, 0], [0, 1], [0, 0]]
     """
 
     _fitted_arrays: ClassVar[dict[str, tuple[str, ...]]] = {
@@ -69,8 +85,8 @@ class KernelHasher(Hasher):
         }
 
     def _embed_block(self, values: Float32Array) -> Float32Array:
-        room = borrow_buffer("products", (len(values), len(self.anchors_)))
-        K = kernel(values, self.anchors_, self.bandwidth_, room)
+        buffer = borrow_buffer("products", (len(values), len(self.anchors_)))
+        K = gaussian_kernel(values, self.anchors_, self.bandwidth_, buffer)
         out = np.empty((len(values), self.n_bits_), np.float32)
         products.dots(K, self.coefficients_, out)
         return out - self.thresholds_
@@ -79,54 +95,48 @@ class KernelHasher(Hasher):
         _validation.check_bandwidth(self.bandwidth_, "bandwidth_", type(self).__name__)
 
 
-def kernel(
+def gaussian_kernel(
     rows: Float32Array, anchors: Float32Array, bandwidth: float, out: Float32Array | None = None
 ) -> Float32Array:
-    """κ of each row and each anchor, (rows, anchors); each row by itself, bit for bit."""
+    """Return κ of each row and each anchor, (rows, anchors).
+
+    The kernels of a row depend on that row alone, bit for bit.
+    """
     if out is None:
         out = np.empty((len(rows), len(anchors)), np.float32)
     products.sq_distances(rows, anchors, out)
-    # Divided twice: the square of a tiny or a huge σ is no number in float32.
+    # Divided twice, because σ² of a tiny or huge σ does not fit into float32.
     with np.errstate(over="ignore"):
         out /= np.float32(-bandwidth)
         out /= np.float32(2 * bandwidth)
-    kappa: Float32Array = np.exp(out, out=out)
-    return kappa
+    kernels: Float32Array = np.exp(out, out=out)
+    return kernels
 
 
-def learn_bandwidth(rows: Float32Array, anchors: Float32Array) -> float:
-    """σ of the kernel: σ² is the mean squared distance of rows and anchors.
+def choose_bandwidth(
+    bandwidth: float | None, rows: Float32Array, anchors: Float32Array, owner: str
+) -> float:
+    """Check a bandwidth; None learns it."""
+    if bandwidth is None:
+        return root_mean_sq_distance(rows, anchors)
+    return _validation.check_bandwidth(bandwidth, "bandwidth", owner)
 
-    As in the code that came with *Supervised hashing with kernels*, and others since.
+
+def root_mean_sq_distance(rows: Float32Array, anchors: Float32Array) -> float:
+    """Return the default σ: the root mean squared distance of rows and anchors.
+
+    It is that of the code published with *Supervised hashing with kernels*.
     """
-    sq = np.empty((len(rows), len(anchors)), np.float32)
-    products.sq_distances(rows, anchors, sq)
-    sigma = float(np.sqrt(sq.mean(dtype=np.float64)))
+    sq_distances = np.empty((len(rows), len(anchors)), np.float32)
+    products.sq_distances(rows, anchors, sq_distances)
+    sigma = float(np.sqrt(sq_distances.mean(dtype=np.float64)))
     return sigma if sigma > 0 else 1.0
 
 
-def bandwidth_for(
-    asked: float | None, rows: Float32Array, anchors: Float32Array, owner: str
-) -> float:
-    """Check the σ that was asked for; None learns it."""
-    if asked is None:
-        return learn_bandwidth(rows, anchors)
-    return _validation.check_bandwidth(asked, "bandwidth", owner)
-
-
-_LEVEL = 1e-6
-"""Differences of kernels up to this are float32's rounding."""
-
-
-def centered_kernel(K: Float32Array, owner: str) -> CenteredKernel:
-    """Take the mean off each anchor's kernels, one a column; refuse those that tell no rows apart.
-
-    That is what is left of data whose rows are all the same.
-    """
+def center_kernel(K: Float32Array, owner: str) -> CenteredKernel:
+    """Subtract the mean of each column; raise if all rows are equal under the kernel."""
     mean = K.mean(axis=0, dtype=np.float64)
     centered = K - mean
-    if np.abs(centered).max() <= _LEVEL:
-        _validation.raise_invalid(
-            "X", owner, "rows that differ under the kernel", "rows that are all alike"
-        )
+    if np.abs(centered).max() <= _ROUNDING:
+        raise DataError(f"X of {owner} has rows that are all equal under the kernel.")
     return CenteredKernel(centered, mean)

@@ -12,33 +12,45 @@ from bitfold._types import AnyArray, Float32Array, Float64Array, UInt8Array
 from bitfold.codes import count_bytes
 from bitfold.hashers.base.hasher import Hasher
 
-
-class _Directions(NamedTuple):
-    """The directions as the kernels want them."""
-
-    transposed: Float32Array
-    lengths: Float32Array
+_LARGEST = np.finfo(np.float32).max
 
 
 class Hyperplane(NamedTuple):
-    """A bit's normal and how far along it the plane lies."""
+    """The normal of a hyperplane, and its position along the normal."""
 
     direction: Float64Array
     threshold: float
 
 
+class _Directions(NamedTuple):
+    """The transposed directions, and their lengths."""
+
+    transposed: Float32Array
+    lengths: Float32Array
+
+
 class LinearHasher(Hasher):
-    """Bit b of x is whether (x - center)·w_b exceeds a threshold.
+    """Bit b of x is 1 if (x - center)·w_b exceeds a threshold.
 
     A subclass learns the directions in ``_learn`` and returns
     ``_fitted_hyperplanes(directions, thresholds)``.
 
     Attributes
     ----------
+    n_bits_
+        Length of the codes.
     directions_
-        The normals w_b of the hyperplanes, one a row.
+        The normals w_b of the hyperplanes, one per row.
     thresholds_
-        Where along its normal each hyperplane lies.
+        The position of each hyperplane along its normal.
+
+    Examples
+    --------
+    >>> class Axes(LinearHasher):
+    ...     def _learn(self, rows, y, progress):
+    ...         return self._fitted_hyperplanes(np.eye(rows.n_features))
+    >>> Axes().fit([[0.0, 5.0], [2.0, 1.0]]).transform([[9.0, 0.0]]).tolist()
+    [[1, 0]]
     """
 
     _fitted_arrays: ClassVar[dict[str, tuple[str, ...]]] = {
@@ -73,22 +85,22 @@ class LinearHasher(Hasher):
         return out.clip(-_LARGEST, _LARGEST, out=out)
 
     def _encode_block(self, values: Float32Array) -> UInt8Array:
-        """Signs of ``_embed_block``, from a matrix product wherever its rounding cannot matter."""
-        transposed, lengths = self._derive("transposed", lambda: _transpose(self.directions_))
-        by_blas = borrow_buffer("products", (len(values), self.n_bits_))
-        # A row too far for float32 overflows here and is summed in float64 instead.
+        """Return the signs of ``_embed_block``, faster.
+
+        They are those of a matrix product; only where its rounding could matter are the exact
+        reals computed.
+        """
+        transposed, lengths = self._derive("transposed", self._transpose_directions)
+        approximate = borrow_buffer("products", (len(values), self.n_bits_))
+        # A row too far for float32 overflows here; the kernel sums it in float64 instead.
         with np.errstate(over="ignore", invalid="ignore"):
-            np.matmul(values, transposed, out=by_blas)
+            np.matmul(values, transposed, out=approximate)
         packed = np.empty((len(values), count_bytes(self.n_bits_)), np.uint8)
-        products.signs(values, by_blas, self.directions_, lengths, self.thresholds_, packed)
+        products.signs(values, approximate, self.directions_, lengths, self.thresholds_, packed)
         return packed
 
-
-_LARGEST = np.finfo(np.float32).max
-
-
-def _transpose(directions: Float32Array) -> _Directions:
-    # With an infinite length, the kernel computes every product exactly.
-    with np.errstate(over="ignore"):
-        lengths = np.linalg.norm(directions, axis=1)
-    return _Directions(np.ascontiguousarray(directions.T), lengths)
+    def _transpose_directions(self) -> _Directions:
+        # With an infinite length, the kernel computes every product exactly.
+        with np.errstate(over="ignore"):
+            lengths = np.linalg.norm(self.directions_, axis=1)
+        return _Directions(np.ascontiguousarray(self.directions_.T), lengths)

@@ -12,19 +12,30 @@ from bitfold.hashers.base.hasher import Hasher
 
 
 class PeriodicHasher(Hasher):
-    """Bit b of x is whether cos((x - center)·w_b + phase_b) exceeds a threshold.
+    """Bit b of x is 1 if cos((x - center)·w_b + phase_b) exceeds a threshold.
 
     A subclass learns the waves in ``_learn`` and returns
     ``_fitted_waves(frequencies, phases, thresholds)``.
 
     Attributes
     ----------
+    n_bits_
+        Length of the codes.
     frequencies_
-        The wave vectors w_b, in radians a unit of length, one a row.
+        The wave vectors w_b, in radians per unit of length, one per row.
     phases_
-        The waves' phases at the center, in radians.
+        The phases of the waves at the center, in radians.
     thresholds_
-        Height of the cosine that makes a bit one.
+        The values that the cosines must exceed.
+
+    Examples
+    --------
+    >>> class Stripes(PeriodicHasher):
+    ...     def _learn(self, rows, y, progress):
+    ...         d = rows.n_features
+    ...         return self._fitted_waves(np.pi * np.eye(d), np.zeros(d))
+    >>> Stripes().fit([[-1.0], [1.0]]).transform([[0.0], [1.0], [2.0]]).tolist()
+    [[1], [0], [1]]
     """
 
     _fitted_arrays: ClassVar[dict[str, tuple[str, ...]]] = {
@@ -56,8 +67,8 @@ class PeriodicHasher(Hasher):
         }
 
     def _embed_block(self, values: Float32Array) -> Float32Array:
-        turns = np.empty((len(values), self.n_bits_), np.float32)
-        products.dots(values, self.frequencies_, turns)
-        # In double precision: many turns away from the center the phase still counts.
-        waves = np.cos(turns + self.phases_.astype(np.float64)) - self.thresholds_
+        angles = np.empty((len(values), self.n_bits_), np.float32)
+        products.dots(values, self.frequencies_, angles)
+        # In float64, because the phase still matters many turns away from the center.
+        waves = np.cos(angles + self.phases_.astype(np.float64)) - self.thresholds_
         return waves.astype(np.float32)
