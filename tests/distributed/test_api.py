@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import dask
@@ -388,3 +390,61 @@ def test_missing_dask_raises() -> None:
     code = "import sys; sys.modules['dask'] = None; import bitfold.distributed"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert 'pip install "bitfold[dask]"' in done.stderr.splitlines()[-1]
+
+
+Kill = Callable[[], threading.Thread]
+
+
+class Killer:
+    """A progress callback that kills a worker as soon as a stage has done some steps."""
+
+    def __init__(self, kill: Kill, stage: str, done: int) -> None:
+        self.kill, self.stage, self.done = kill, stage, done
+        self.thread: threading.Thread | None = None
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        if stage == self.stage and done >= self.done and self.thread is None:
+            self.thread = self.kill()
+
+    def assert_killed(self) -> None:
+        assert self.thread is not None
+        self.thread.join(timeout=10)
+        assert not self.thread.is_alive()
+
+
+def test_fit_survives_the_death_of_a_worker(
+    client: Client, slow: da.Array, kill_busy_worker: Kill
+) -> None:
+    """Rows, seeding states and half a pass are lost."""
+    base = distributed.DaskKMeansBase(30, max_iter=8)
+    hasher = bf.IMH(8, base=base, embedding="pca", random_state=0)
+    with dask.config.set(scheduler="synchronous"):
+        expected = distributed.fit(clone(hasher), slow)
+    killer = Killer(kill_busy_worker, "base set", 3)
+    found = distributed.fit(hasher, slow.persist(), progress=killer)
+    killer.assert_killed()
+    for key in expected._fitted_arrays:
+        assert np.array_equal(getattr(expected, key), getattr(found, key)), key
+
+
+def test_pass_over_the_rows_survives_the_death_of_a_worker(
+    client: Client, X: FloatArray, slow: da.Array, kill_busy_worker: Kill
+) -> None:
+    """Parts of the covariance are lost."""
+    killer = Killer(kill_busy_worker, "mean", 6000)
+    found = distributed.fit(PCAH(20), slow, progress=killer)
+    killer.assert_killed()
+    assert np.array_equal(found.directions_, PCAH(20).fit(X).directions_)
+
+
+def test_collect_survives_the_death_of_a_worker(
+    client: Client, X: FloatArray, slow: da.Array, kill_busy_worker: Kill
+) -> None:
+    hasher = ITQ(20, random_state=0).fit(X)
+    codes = distributed.encode(hasher, slow)
+    killer = kill_busy_worker()
+    assert distributed.collect(codes, 20) == hasher.encode(X)
+    killer.join(timeout=10)
+    assert not killer.is_alive()
+    client.wait_for_workers(2, timeout=60)
+    assert np.array_equal(codes.compute(), hasher.encode(X).packed)
