@@ -1,4 +1,4 @@
-"""Every compared method on MNIST at 64 bits: its figure, its time, its memory: `make paper`."""
+"""Quality, time and memory of all compared methods on MNIST with 64 bits: `make paper`."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from bitfold.hashers import STH
 from bitfold.hashers.sth import laplacian_eigenvectors, median_bits
 from bitfold.io.rows import Rows
 
-MINUTES, GIGABYTES = 5, 4
-"""What no method may need with the samples its paper takes."""
+MAX_MINUTES, MAX_GIGABYTES = 5, 4
+"""Limits of time and memory per method, with the sample sizes of its paper."""
 
-PLACES = {
+MAP_RANGES = {
     "ITQ": (42.0, 48.0),
     "SH": (22.0, 29.0),
     "PCAH": (18.0, 24.0),
@@ -30,7 +30,7 @@ PLACES = {
     "SKLSH": (17.0, 27.0),
     "CCA-ITQ": (70.0, 85.0),
 }
-"""Where the literature has a method: MAP in percent on MNIST pixels at 64 bits."""
+"""Range of the MAP in percent in the literature, on MNIST pixels with 64 bits."""
 
 RUN = """
 import json, resource, sys, threading, time
@@ -54,8 +54,8 @@ def mnist() -> datasets.Dataset:
 
 
 @cache
-def figures(method: str, n_bits: int = 64) -> dict[str, Any]:
-    """Run a method in a process of its own, whose peak memory is then the method's."""
+def measure(method: str, n_bits: int = 64) -> dict[str, Any]:
+    """Run a method in its own process, to measure its peak memory."""
     mnist()
     done = subprocess.run(
         [sys.executable, "-c", RUN, method, str(n_bits)],
@@ -66,27 +66,27 @@ def figures(method: str, n_bits: int = 64) -> dict[str, Any]:
 
 
 def n_bits_of(method: str) -> int:
-    """Supervised IMH has codes of classes - 1 bits."""
+    """Return the code length of a method; supervised IMH has classes - 1 bits."""
     return 9 if method.startswith("IMHs") else 64
 
 
 @pytest.mark.paper
 @pytest.mark.parametrize("method", COMPARED_METHODS)
-def test_time_memory_and_place(method: str, capsys: pytest.CaptureFixture[str]) -> None:
-    found = figures(method, n_bits_of(method))
+def test_time_memory_and_quality(method: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = measure(method, n_bits_of(method))
     with capsys.disabled():
         times = f"fit {found['fit_seconds']:6.1f} s  encode {found['encode_us']:5.1f} µs"
         score = f"MAP {found['map']:5.1f}  F1 {found['f1']:.2f}"
         print(f"\n{method:14} {score}  {times}  peak {found['peak']:.2f} GB")
-    assert found["fit_seconds"] < 60 * MINUTES
-    assert found["peak"] < GIGABYTES
-    low, high = PLACES.get(method, (10.0, 100.0))
+    assert found["fit_seconds"] < 60 * MAX_MINUTES
+    assert found["peak"] < MAX_GIGABYTES
+    low, high = MAP_RANGES.get(method, (10.0, 100.0))
     assert low <= found["map"] <= high
 
 
 @pytest.mark.paper
 def test_methods_rank_as_in_the_literature() -> None:
-    score = {name: figures(name, n_bits_of(name))["map"] for name in COMPARED_METHODS}
+    score = {name: measure(name, n_bits_of(name))["map"] for name in COMPARED_METHODS}
     supervised = ("KSH", "CCA-ITQ", "IMHs", "IMHs-ITQ")
     unsupervised = set(COMPARED_METHODS) - {*supervised, "SSH", "LDAHash"}
     imh = {"IMH", "IMH-tSNE", "IMH-tSNE-ITQ"}
@@ -99,26 +99,28 @@ def test_methods_rank_as_in_the_literature() -> None:
 
 
 @pytest.mark.paper
-def test_spectral_hashing_falls_as_bits_grow() -> None:
-    sixteen, middle, long, longest = (figures("SH", n)["map"] for n in (16, 32, 64, 128))
+def test_spectral_hashing_gets_worse_with_more_bits() -> None:
+    sixteen, middle, long, longest = (measure("SH", n)["map"] for n in (16, 32, 64, 128))
     assert sixteen > middle > long
-    # From there on it is level here.
+    # With more bits it stays the same.
     assert abs(longest - long) < 0.5
 
 
 @pytest.mark.paper
-def test_machines_agree_with_nine_of_ten_bits_that_they_were_taught(
+def test_sth_predicts_nine_of_ten_bits_of_its_sample(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     rows = Rows.centered(mnist().database, "STH")
-    for_sample = np.random.default_rng(0).spawn(1)[0]
-    sample = rows.sample(5000, for_sample)
-    taught = median_bits(laplacian_eigenvectors(gaussian_graph(sample.astype(np.float64), 25), 64))
+    sample_rng = np.random.default_rng(0).spawn(1)[0]
+    sample = rows.sample(5000, sample_rng)
+    expected = median_bits(
+        laplacian_eigenvectors(gaussian_graph(sample.astype(np.float64), 25), 64)
+    )
     hasher = STH(64, random_state=0).fit(mnist().database)
-    agree = (hasher.transform(sample + rows.center) == taught).mean(axis=0)
+    agreement = (hasher.transform(sample + rows.center) == expected).mean(axis=0)
     with capsys.disabled():
-        shares = ", ".join(f"{n} {100 * agree[:n].mean():.1f} %" for n in (16, 32, 64))
-        print(f"\nSTH: agreement with the first bits: {shares}")
-    assert agree[:16].mean() >= 0.9
-    # Later eigenvectors vary faster than any plane can follow: see STH's notes.
-    assert 0.78 < agree.mean() < 0.85
+        fractions = ", ".join(f"{n} {100 * agreement[:n].mean():.1f} %" for n in (16, 32, 64))
+        print(f"\nSTH: agreement with the first bits: {fractions}")
+    assert agreement[:16].mean() >= 0.9
+    # Later eigenvectors vary too fast for a hyperplane; see the notes of STH.
+    assert 0.78 < agreement.mean() < 0.85

@@ -1,4 +1,4 @@
-"""Data larger than memory: what fit and encode hold at a time does not grow with the data."""
+"""Data larger than memory: the memory of fit and encode does not grow with the data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 pytestmark = pytest.mark.skipif(
-    not Path("/proc/self/status").exists(), reason="needs the peak that Linux keeps"
+    not Path("/proc/self/status").exists(), reason="needs the peak memory that Linux reports"
 )
 
 N, D = 1_000_000, 64
@@ -25,7 +25,7 @@ from bitfold.embedding import TSNE
 from bitfold.hashers import *
 from threadpoolctl import threadpool_limits
 
-# BLAS and faiss on one thread, or they wait for each other on busy cores; blocks go to all.
+# BLAS and faiss use one thread, because threads that wait for each other are slow on busy cores.
 threadpool_limits(1)
 
 def peak():
@@ -54,12 +54,12 @@ HASHERS = [
     "SH(32)",
     "SSH(32, random_state=0)",
 ]
-"""Those that go through all the data; the others learn from a sample."""
+"""Hashers that read all rows; the others learn from a sample."""
 
 
 @pytest.fixture(scope="module")
 def many_rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Write 256 MB of random rows around a few centers, block by block."""
+    """Write 256 MB of random rows around 50 centers, block by block."""
     path = tmp_path_factory.mktemp("memory") / "rows.npy"
     rng = np.random.default_rng(0)
     centers = rng.normal(0, 3, (50, D)).astype(np.float32)
@@ -74,12 +74,12 @@ def many_rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("hasher", HASHERS)
-def test_a_million_rows_in_a_file_need_little_memory(many_rows: Path, hasher: str) -> None:
+def test_a_million_rows_need_little_memory(many_rows: Path, hasher: str) -> None:
     command = [sys.executable, "-c", CHILD, str(many_rows), hasher]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     growth, n_codes, n_distinct = map(float, done.stdout.split())
     assert n_codes == N
     assert n_distinct > 10
-    # The rows are 256 MB; samples, a few blocks and the codes are what remains.
+    # The rows take 256 MB; only samples, a few blocks and the codes are in memory.
     assert growth < 100
