@@ -1,4 +1,4 @@
-"""The interface that ann-benchmarks gives its algorithms, as a stand-in for its base class."""
+"""A replacement for the base class of ann-benchmarks, with the same interface."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 
 
 class BaseANN(ABC):
-    """What an algorithm inherits; the harness calls nothing else."""
+    """The methods that ann-benchmarks calls."""
 
     name: str
     res: Any
 
-    def done(self) -> None:  # noqa: B027  # as there: an algorithm may do without
-        """Called last."""
+    def done(self) -> None:  # noqa: B027  # optional, as in ann-benchmarks
+        """Release resources."""
 
     def get_memory_usage(self) -> float | None:
-        """Kilobytes of this process."""
+        """Return the kilobytes of this process."""
         return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
     @abstractmethod
@@ -26,18 +26,18 @@ class BaseANN(ABC):
 
     @abstractmethod
     def query(self, q: Any, n: int) -> Any:
-        """Ids of the n nearest rows of q."""
+        """Return the ids of the n nearest rows of q."""
 
     def batch_query(self, X: Any, n: int) -> None:
-        """Answer each row of X; the answers are fetched by get_batch_results."""
+        """Search each row of X; get_batch_results returns the ids."""
         self.res = [self.query(q, n) for q in X]
 
     def get_batch_results(self) -> Any:
-        """What batch_query found."""
+        """Return what batch_query found."""
         return self.res
 
     def get_additional(self) -> dict[str, Any]:
-        """What else to keep with the results."""
+        """Return what else to keep with the results."""
         return {}
 
     def __str__(self) -> str:
