@@ -1,22 +1,22 @@
-# Every target sets up what it needs; `make demo` and `make test` work on a fresh clone.
+# Every target installs what it needs; `make demo` and `make test` work on a fresh clone.
 PYTHON ?= python3
 VENV := .venv$(if $(filter-out python3,$(PYTHON)),-$(notdir $(PYTHON)))
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-# Real data beside the repository is used when it is there and the user named none.
+# Use the real data next to the repository if they exist and BITFOLD_DATA is not set.
 ifeq ($(origin BITFOLD_DATA), undefined)
 ifneq ($(wildcard ../shared/data/README.md),)
 export BITFOLD_DATA := $(abspath ../shared/data)
 endif
 endif
 
-# No target downloads data; they use what is there.
+# No target downloads data.
 export BITFOLD_OFFLINE ?= 1
 
 .PHONY: demo test bench compare docs gallery lint paper clean package lowest
 
-# Made anew only when the dependencies change: a second `make test` starts at once.
+# Rebuilt only when the dependencies change.
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bitfold needs Python 3.11 or newer; try make PYTHON=python3.12")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -27,10 +27,10 @@ demo: $(STAMP)
 	mkdir -p out
 	$(BIN)/python -m reproduction demo --out out/demo.html
 
-# Pure computation is dealt out test by test; files with servers and processes of their own go one to
-# a core; what brings several processes or looks at the time runs with nothing beside it.
-PURE := tests/testing tests/embedding tests/hashers tests/kernels tests/metrics
-ALONE := tests/distributed tests/explorer tests/cli/test_app.py tests/search/test_files.py
+# Pure computation is distributed over the cores test by test, tests that start servers or processes
+# file by file. Tests that start several processes or measure time run alone.
+PURE := tests/testing tests/embedding tests/hashers tests/_kernels tests/metrics
+ALONE := tests/distributed tests/explorer tests/cli/test_app.py tests/search/disk
 
 test: lint
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(PURE)
@@ -44,13 +44,13 @@ lint: $(STAMP)
 	$(BIN)/codespell
 	$(BIN)/python -m pytest tests/test_language.py
 
-# The wheel and the sdist, and both tried in clean environments without extras.
+# Build the wheel and the sdist, and test both in clean environments without extras.
 package: $(STAMP)
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
 	$(BIN)/python -m pytest -m package tests/test_packaging.py
 
-# The lowest versions that pyproject.toml allows, in an environment of their own.
+# Test with the lowest versions that pyproject.toml allows, in a separate environment.
 LOWEST := build/lowest/bin/python
 
 lowest: $(STAMP)
@@ -58,18 +58,17 @@ lowest: $(STAMP)
 	$(BIN)/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct --editable '.[dev]'
 	$(LOWEST) -m pytest -m lowest tests/test_packaging.py
 	$(LOWEST) -m pytest -n 2 --dist worksteal $(PURE)
-	$(LOWEST) -m pytest tests/search tests/datasets tests/cli tests/explorer/test_api.py \
-	  tests/test_persistence.py tests/test_sources.py tests/test_streaming.py
+	$(LOWEST) -m pytest tests/io tests/search tests/datasets tests/cli tests/explorer/test_api.py
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
-# Every method at four code lengths, and their pages; what has a record in docs/ is not repeated.
+# Compare every method at four code lengths, and write the pages; finished runs are not repeated.
 compare: $(STAMP)
 	$(BIN)/python -m reproduction comparison docs
 	$(BIN)/python -m reproduction published docs
 
-# The site in out/site, with every link in it checked; what builds it is no part of the tests.
+# Build the site in out/site and check every link; its builder is not needed for the tests.
 $(VENV)/.docs: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	touch $@
