@@ -83,7 +83,7 @@ gallery: $(STAMP)
 	  $(BIN)/python $$example docs/images/examples/$$(basename $$example .py).png || exit 1; done
 
 paper: $(STAMP)
-	$(BIN)/python -m pytest -m paper -s -v tests/paper tests/features
+	$(BIN)/python -m pytest -m paper -s -v tests/paper
 
 clean:
 	rm -rf .venv .venv-* out build dist

@@ -14,7 +14,7 @@ log = logging.getLogger("mkdocs.hooks.bitfold")
 
 MADE_LATER = {
     "published.md": "make compare",
-    "report/index.html": "bitfold reproduce all --out docs/report",
+    "report/index.html": "python -m reproduction all --out docs/report",
 }
 """Pages that a long run writes, and the run; the navigation has them once they are there."""
 
