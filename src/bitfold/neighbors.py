@@ -28,24 +28,21 @@ __all__ = [
     "index_base_points",
 ]
 
-MAX_EXHAUSTIVE_POINTS = 2048
-"""Up to this number of base points, all of them are measured."""
-
-MAX_LIST_NEIGHBORS = 8
-"""Inverted lists are used for at most this number of neighbors."""
-
-N_CANDIDATES = 18
-"""Base points of the inverted lists that are measured exactly."""
-
-MIN_LIST_RECALL = 0.995
-"""Inverted lists that find a smaller fraction of the nearest base points are not used."""
-
-_MAX_PENDING_PAIRS = 4 << 20
-"""Pairs of base points that are counted together."""
+MAX_EXHAUSTIVE_POINTS = 2048  # up to this number of base points, all of them are measured
+MAX_LIST_NEIGHBORS = 8  # inverted lists are used for at most this number of neighbors
+N_CANDIDATES = 18  # base points of the inverted lists that are measured exactly
+MIN_LIST_RECALL = 0.995  # inverted lists that find fewer of the nearest base points are not used
+_MAX_PENDING_PAIRS = 4 << 20  # pairs of base points that are counted together
 
 
 class Neighbors(NamedTuple):
-    """The nearest base points of a block of rows, nearest first, ties by index."""
+    """The nearest base points of a block of rows, nearest first, ties by index.
+
+    Examples
+    --------
+    >>> Neighbors(np.array([[2, 0]], np.int32), np.array([[1.0, 9.0]])).indices.shape
+    (1, 2)
+    """
 
     indices: Int32Array
     sq_distances: Float64Array
@@ -223,8 +220,7 @@ class NeighborBlocks:
     def sample(self, n_rows: int) -> Iterator[Neighbors]:
         """Yield the neighbors of about ``n_rows`` rows, spread evenly over the data.
 
-        Every s-th block is searched, so that memory maps are read forward and data in any order
-        are covered.
+        Every s-th block is searched, so memory maps are read forward and sorted data are covered.
 
         Parameters
         ----------

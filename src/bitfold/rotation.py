@@ -16,7 +16,14 @@ _TINY = float(np.finfo(np.float32).tiny)
 
 
 class Rotation(NamedTuple):
-    """An orthogonal matrix, and the quantization loss before each iteration."""
+    """An orthogonal matrix, and the quantization loss before each iteration.
+
+    Examples
+    --------
+    >>> rotation = itq(np.eye(2, dtype=np.float32), np.random.default_rng(0), max_iter=3)
+    >>> rotation.matrix.shape, len(rotation.losses)
+    ((2, 2), 3)
+    """
 
     matrix: Float32Array
     losses: list[float]

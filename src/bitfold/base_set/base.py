@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from bitfold import _validation
-from bitfold._types import AnyArray, Float32Array, Int64Array, Seed, StepCallback
+from bitfold._types import Float32Array, Int64Array, Seed, StepCallback
+from bitfold.base_set.results import BaseSet, BaseSize, LabeledBaseSet
 from bitfold.io.rows import Rows
 
 MAX_SAMPLE_BYTES = 320 << 20  # of the sample that a base set is learned from
@@ -22,28 +23,6 @@ PROJECTION_DIM = 64  # dimensions in which k-means looks for many centers
 MAX_UNPROJECTED_CENTERS = 1024  # up to this number, k-means works in all dimensions
 
 
-class BaseSize(NamedTuple):
-    """A number of base points, and how it was chosen."""
-
-    n_base_points: int
-    reason: str
-
-
-class BaseSet(NamedTuple):
-    """Base points, one per row, and how their number was chosen."""
-
-    points: Float32Array
-    reason: str
-
-
-class LabeledBaseSet(NamedTuple):
-    """Base points chosen class by class (Alg. 2, line 1), and the class of each."""
-
-    points: Float32Array
-    labels: AnyArray
-    reason: str
-
-
 class BaseStrategy(BaseEstimator, ABC):
     """How to choose the base set. A subclass implements ``_choose``.
 
@@ -53,6 +32,14 @@ class BaseStrategy(BaseEstimator, ABC):
         Number of base points; "auto" depends on the data, see :func:`automatic_size`. If the data
         have no more distinct rows than this, all of them form the base set, the exact form of
         Eq. (4).
+
+    Examples
+    --------
+    >>> class FirstRows(BaseStrategy):
+    ...     def _choose(self, sample, m, rng, on_step):
+    ...         return sample[:m]
+    >>> FirstRows(2).choose([[5.0], [6.0], [7.0]]).points.ravel().tolist()
+    [5.0, 6.0]
     """
 
     def __init__(self, n_base_points: int | str = "auto") -> None:

@@ -27,7 +27,14 @@ DEFAULT_PERPLEXITY = 5.0
 
 
 class EmbeddingContext(NamedTuple):
-    """What a method may use in addition to the base set."""
+    """What a method may use in addition to the base set.
+
+    Examples
+    --------
+    >>> context = EmbeddingContext(np.random.default_rng(0), neighbors=None, on_step=None)
+    >>> context.rng.standard_normal(2).shape
+    (2,)
+    """
 
     rng: np.random.Generator
     neighbors: NeighborBlocks | None
@@ -35,7 +42,14 @@ class EmbeddingContext(NamedTuple):
 
 
 class MaxComponents(NamedTuple):
-    """The largest number of components of a method, and its reason, as in ``n_features=64``."""
+    """The largest number of components of a method, and its reason.
+
+    Examples
+    --------
+    >>> from bitfold.embedding import PCA
+    >>> PCA().max_components(n_base_points=400, n_features=64)
+    MaxComponents(n_components=64, reason='n_features=64')
+    """
 
     n_components: int
     reason: str
@@ -46,6 +60,14 @@ class Embedding(BaseEstimator, ABC):
 
     A subclass implements ``_embed`` and, if the number of components is limited,
     ``max_components``.
+
+    Examples
+    --------
+    >>> class RandomProjection(Embedding):
+    ...     def _embed(self, base, n_components, context):
+    ...         return base @ context.rng.standard_normal((base.shape[1], n_components))
+    >>> RandomProjection().embed([[0.0, 1.0], [2.0, 3.0]], 8, rng=0).shape
+    (2, 8)
     """
 
     @abstractmethod
@@ -115,7 +137,14 @@ class Embedding(BaseEstimator, ABC):
 
 
 class SpectralEmbedding(Embedding):
-    """An embedding by eigenvectors of a matrix between base points, except the constant one."""
+    """An embedding by eigenvectors of a matrix between base points, except the constant one.
+
+    Examples
+    --------
+    >>> from bitfold.embedding import LLE
+    >>> LLE().max_components(n_base_points=400, n_features=64).n_components
+    399
+    """
 
     def max_components(self, n_base_points: int, n_features: int) -> MaxComponents:
         """Return the number of eigenvectors, except the constant one.
@@ -147,6 +176,12 @@ class StochasticEmbedding(Embedding):
         Maximum number of iterations; fewer if the cost stops falling.
     learning_rate
         Step size of the descent; None is the number of base points.
+
+    Examples
+    --------
+    >>> from bitfold.embedding import SNE
+    >>> issubclass(SNE, StochasticEmbedding)
+    True
     """
 
     def __init__(

@@ -29,7 +29,7 @@ class RelaxedLaplacian(SpectralEmbedding):
     ----------
     n_neighbors
         Number of base points to which each base point is linked in W_B; at most all others.
-        Eq. (1) sums over all pairs, so many work better than few.
+        Eq. (1) sums over all pairs, which is why the default is large.
     smoothness
         λ, the weight of the training data relative to the base set.
     bandwidth

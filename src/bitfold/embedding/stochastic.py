@@ -78,6 +78,13 @@ def cooccurrence_affinities(
     References
     ----------
     Martinetz and Schulten, *Topology representing networks*, Neural Networks 1994.
+
+    Examples
+    --------
+    >>> block = Neighbors(np.array([[0, 1], [1, 0], [2, 1]], np.int32), np.zeros((3, 2)))
+    >>> P = cooccurrence_affinities([block], m=3)
+    >>> bool(P[0, 1] > P[1, 2] > P[0, 2])
+    True
     """
     links = count_cooccurrences(blocks, m)
     if n_steps > 1:

@@ -9,7 +9,8 @@ import pytest
 from reproduction.prototype import exact_induction
 from sklearn.datasets import load_digits
 
-from bitfold.hashers.base import BaseSetHasher, ProgressCallback, Rows
+from bitfold._types import ProgressCallback
+from bitfold.hashers.base import BaseSetHasher, Rows
 
 X = load_digits().data
 

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_digits
 
+from bitfold._types import ProgressCallback
 from bitfold.errors import DataError
-from bitfold.hashers.base import Hasher, ProgressCallback, Rows
+from bitfold.hashers.base import Hasher, Rows
 
 X = load_digits().data
 

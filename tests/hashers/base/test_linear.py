@@ -9,7 +9,8 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-from bitfold.hashers.base import LinearHasher, ProgressCallback, Rows
+from bitfold._types import ProgressCallback
+from bitfold.hashers.base import LinearHasher, Rows
 
 DIGITS = load_digits().data
 

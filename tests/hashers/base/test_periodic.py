@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from bitfold.hashers.base import PeriodicHasher, ProgressCallback, Rows
+from bitfold._types import ProgressCallback
+from bitfold.hashers.base import PeriodicHasher, Rows
 
 DIGITS = load_digits().data
 

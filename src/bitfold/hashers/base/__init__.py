@@ -5,7 +5,6 @@ A hasher derives from one of the families, or from :class:`Hasher` itself, and i
 a hasher.
 """
 
-from bitfold._types import ProgressCallback
 from bitfold._validation import (
     check_bandwidth,
     check_choice,
@@ -28,7 +27,6 @@ __all__ = [
     "KernelHasher",
     "LinearHasher",
     "PeriodicHasher",
-    "ProgressCallback",
     "Rows",
     "check_bandwidth",
     "check_choice",
