@@ -21,7 +21,7 @@ CALLABLE = (FunctionType, classmethod, staticmethod, property, cached_property)
 
 
 def declares_names(path: Path) -> bool:
-    """Tell whether a file has an ``__all__``."""
+    """Return whether a file has an ``__all__``."""
     assigned = [
         target
         for node in ast.parse(path.read_text(encoding="utf-8")).body

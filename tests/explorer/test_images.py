@@ -31,7 +31,7 @@ def fill(folder: Path, *names: str) -> Path:
 
 
 def shades(path: Path, ids: Any) -> dict[int, int]:
-    """Which item is shown by which file, told by its shade."""
+    """Return the file of each item, identified by its shade."""
     images = open_images(path, np.array(ids))
     assert isinstance(images, ImageFolder)
     pixels = {item: images.load(item).getpixel((0, 0)) for item in ids if item in images}

@@ -158,8 +158,8 @@ def test_labels_tell_whether_neighbors_are_alike(tmp_path: Path) -> None:
     bits = rng.integers(0, 2, (1000, 12), np.uint8)
     by_chance = levels(bits, tmp_path, rng.integers(0, 5, 1000))
     assert next(iter(by_chance.values())) == "bad"
-    told = levels(bits, tmp_path, bits[:, :2] @ [1, 2] + 2 * bits[:, 2] * bits[:, 3])
-    assert next(iter(told.values())) == "good"
+    informed = levels(bits, tmp_path, bits[:, :2] @ [1, 2] + 2 * bits[:, 2] * bits[:, 3])
+    assert next(iter(informed.values())) == "good"
 
 
 def test_a_map_is_kept_and_a_damaged_one_made_anew(

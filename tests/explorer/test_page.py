@@ -218,7 +218,7 @@ def test_the_map_is_zoomed_dragged_and_walked_by_keyboard(visit: Visit) -> None:
     page.mouse.down()
     page.mouse.move(middle[0] + 80, middle[1] + 40, steps=4)
     page.mouse.up()
-    assert "item:3/" in page.url  # a drag is no click
+    assert "item:3/" in page.url  # a drag does not count as a click
     seen.append(look())
     canvas.focus()
     page.keyboard.press("+")
