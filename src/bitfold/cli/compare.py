@@ -17,12 +17,7 @@ import typer
 
 from bitfold import datasets
 from bitfold._types import ProgressCallback
-from bitfold.cli._comparison_table import (
-    Recommendation,
-    list_errors,
-    make_table,
-    recommend,
-)
+from bitfold.cli._comparison_table import Recommendation, list_errors, make_table, recommend
 from bitfold.cli._inputs import (
     LABEL_FORMATS,
     VECTOR_FORMATS,

@@ -11,13 +11,7 @@ import typer
 from bitfold._types import ProgressCallback
 from bitfold.cli._inputs import check_exists, read_vectors
 from bitfold.cli._outputs import FORCE_HELP, check_output, explain_full_disk
-from bitfold.cli._stores import (
-    ADDRESS_HELP,
-    TABLE_STORES,
-    check_table,
-    find_engine,
-    format_address,
-)
+from bitfold.cli._stores import ADDRESS_HELP, TABLE_STORES, check_table, find_engine, format_address
 from bitfold.cli._terminal import show_progress
 from bitfold.search import HammingIndex
 from bitfold.stores import FaissStore, iter_batches

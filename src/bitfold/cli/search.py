@@ -11,12 +11,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from bitfold._types import AnyArray
-from bitfold.cli._inputs import (
-    VECTOR_FORMATS,
-    check_exists,
-    open_vectors,
-    read_vectors,
-)
+from bitfold.cli._inputs import VECTOR_FORMATS, check_exists, open_vectors, read_vectors
 from bitfold.cli._terminal import show_progress
 from bitfold.codes import Codes
 from bitfold.errors import ModelMismatchError

@@ -14,19 +14,8 @@ from bitfold import _validation
 from bitfold._types import ProgressCallback, UInt8Array
 from bitfold.codes import Codes, count_bytes
 from bitfold.distributed._dask_rows import DaskRows, report_global_rows
-from bitfold.distributed._graph import (
-    compute_in_order,
-    make_task,
-    reduce_in_order,
-    send,
-    share,
-)
-from bitfold.distributed._input import (
-    block_edges,
-    check_vectors,
-    list_blocks,
-    with_known_rows,
-)
+from bitfold.distributed._graph import compute_in_order, make_task, reduce_in_order, send, share
+from bitfold.distributed._input import block_edges, check_vectors, list_blocks, with_known_rows
 from bitfold.errors import DataError, ParameterTypeError
 from bitfold.hashers import Hasher
 from bitfold.search import HammingIndex, Hits, merge_hits

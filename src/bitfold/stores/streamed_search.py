@@ -7,14 +7,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from bitfold.codes import Codes
-from bitfold.search import (
-    Batch,
-    HammingIndex,
-    Hits,
-    RadiusHits,
-    merge_hits,
-    merge_radius_hits,
-)
+from bitfold.search import Batch, HammingIndex, Hits, RadiusHits, merge_hits, merge_radius_hits
 
 
 def search_batches(batches: Iterable[Batch], codes: Codes, k: int) -> Hits:

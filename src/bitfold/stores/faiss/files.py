@@ -12,12 +12,7 @@ import numpy as np
 from bitfold._types import PathLike
 from bitfold.errors import FormatError, MissingStoreError
 from bitfold.io.atomic import replace_atomically
-from bitfold.stores.faiss.binary_index import (
-    add_id_map,
-    find_storage,
-    kind_of,
-    unwrap_id_map,
-)
+from bitfold.stores.faiss.binary_index import add_id_map, find_storage, kind_of, unwrap_id_map
 
 
 def read_index(path: PathLike) -> Any:
