@@ -232,9 +232,3 @@ def test_signs_agree_with_dots_near_overflow() -> None:
 
 
 # Signs in place
-
-
-def test_to_signs() -> None:
-    values = np.array([[1.5, -0.0, 0.0], [-2.0, 1e-45, 3.0]], np.float32)
-    assert products.to_signs(values) == pytest.approx(6.5)
-    np.testing.assert_array_equal(values, [[1, -1, -1], [-1, 1, 1]])

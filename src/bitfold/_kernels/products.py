@@ -198,17 +198,3 @@ def _pack(values: Float32Array, thresholds: Float32Array, packed: UInt8Array) ->
         for j in range(8 * byte, min(8 * byte + 8, len(values))):
             bits |= (values[j] > thresholds[j]) << (7 - j % 8)
         packed[byte] = bits
-
-
-@njit(nogil=True, cache=True, fastmath=_FAST_SUMS)
-def to_signs(values: Float32Array) -> float:
-    """Replace positive values by 1 and others by -1, in place; return the sum of magnitudes."""
-    total = 0.0
-    for i in range(values.shape[0]):
-        row = values[i]
-        subtotal = np.float32(0)
-        for j in range(len(row)):
-            subtotal += abs(row[j])
-            row[j] = np.float32(1) if row[j] > 0 else np.float32(-1)
-        total += float(subtotal)
-    return total
