@@ -23,6 +23,9 @@ from bitfold.io.rows import Rows
 _MAX_DENSE_ROWS = 1000
 """Number of rows up to which the dense eigensolver is faster than the sparse one."""
 
+_TOLERANCE = 1e-3
+"""Tolerance of the solver. On MNIST, a smaller one changes one bit of 5,000 and takes longer."""
+
 _MAX_C = 1e15
 """Upper bound of C; beyond it the regularizer is lost in rounding."""
 
@@ -95,7 +98,7 @@ def fit_hyperplane(X: Float64Array, C: float, bit: BoolArray) -> Hyperplane:
     if bit.all() or not bit.any():
         return Hyperplane(np.zeros(X.shape[1]), -1.0 if bit[0] else 1.0)
     # The primal solver does not use random numbers.
-    machine = LinearSVC(C=min(C, _MAX_C), dual=False).fit(X, bit)
+    machine = LinearSVC(C=min(C, _MAX_C), dual=False, tol=_TOLERANCE).fit(X, bit)
     return Hyperplane(machine.coef_[0], -float(machine.intercept_[0]))
 
 
