@@ -6,7 +6,7 @@ held out: the model is fitted to the others, and must predict it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,7 +104,7 @@ def predict_on_workers(costs: Costs, stage: str, n_rows: float, n_workers: int) 
     return Line(two.fixed, divided).predict(n_rows)
 
 
-def update_page(text: str, records: list[Record]) -> str:
+def update_page(text: str, records: Sequence[Record]) -> str:
     """Return a page with the tables between its markers replaced."""
     times, costs = collect_times(records), fit_costs(records)
     tables = {
@@ -132,7 +132,7 @@ def _replace_part(text: str, name: str, part: str) -> str:
     return f"{before}{begin}\n{part}\n\n{end}{after}"
 
 
-def _make_bytes_table(records: list[Record]) -> str:
+def _make_bytes_table(records: Sequence[Record]) -> str:
     known = [record for record in records if "bytes" in record["result"]]
     if not known:
         return ""

@@ -33,7 +33,7 @@ Docs = Annotated[Path, typer.Argument(help="Folder of the documentation.")]
 
 
 def main() -> NoReturn:
-    """Run the command; an error is one sentence and exit code 1."""
+    """Run the command; an error is one line and exit code 1, Ctrl-C is exit code 130."""
     arguments = sys.argv[1:]
     if not arguments or arguments[0] not in ("run", "-h", "--help", *PAGE_COMMANDS):
         arguments = ["run", *arguments]
@@ -42,8 +42,6 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         code = 130
     except Exception as error:
-        if "--debug" in arguments:
-            raise
         text = error.format_message() if hasattr(error, "format_message") else str(error)
         sys.stderr.write(f"reproduction: {' '.join(text.split()) or type(error).__name__}\n")
         code = getattr(error, "exit_code", 1)  # 2 for a wrong option

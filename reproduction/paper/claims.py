@@ -124,9 +124,9 @@ def _embedding_helps(means: Means) -> Iterator[Check]:
 
 
 def _others_collapse(data: str) -> Checks:
-    """Check that at 64 bits F1 of the others is below a tenth of IMH-tSNE's, which keeps a third.
+    """Check F1 at 64 bits: the others are below a tenth of IMH-tSNE.
 
-    The third is of its own F1 at 16 bits.
+    IMH-tSNE itself must keep a third of its F1 at 16 bits.
     """
 
     def checks(means: Means) -> Iterator[Check]:

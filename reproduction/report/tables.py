@@ -58,7 +58,7 @@ def make_stated_table(values: Iterable[ComparedValue]) -> Table:
 
 
 def compare_with_stated(artifact: str, records: list[Record]) -> list[ComparedValue]:
-    """Return our values of what the paper's text states about an artifact."""
+    """Return our values next to those that the paper's text states about an artifact."""
     found = []
     for measure, data, method, n_bits, value in reported.STATED.get(artifact, []):
         own = [

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 from benchmarks.measuring import Ratio, time_best, time_both
 
-from benchmarks import measuring
-
 
 @pytest.mark.parametrize(
     ("value", "at_least", "is_kept"),
@@ -17,7 +15,7 @@ def test_bounds(value: float, at_least: bool, is_kept: bool) -> None:
 
 
 def test_runs_alternate_and_the_best_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring.time, "sleep", lambda _: None)
+    monkeypatch.setattr("benchmarks.measuring.time.sleep", lambda _: None)
     calls: list[str] = []
     ours, theirs = time_both(lambda: calls.append("a"), lambda: calls.append("b"), n_runs=2)
     assert calls == ["a", "b", "a", "b"]
