@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from bitfold.errors import (
-    DataError,
-    DownloadError,
-    FormatError,
-    LockedError,
-    ParameterError,
-    StoreError,
-)
+from bitfold import errors
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as in a shell."""
 
 EXIT_CODES: list[tuple[int, str, tuple[type[Exception], ...]]] = [
-    (2, "wrong usage, or a value that is not allowed", (ParameterError,)),
-    (3, "data that cannot be used", (DataError,)),
-    (4, "a damaged or unknown file", (FormatError,)),
-    (5, "a missing file, data set or store", (FileNotFoundError, DownloadError)),
+    (2, "wrong usage, or a value that is not allowed", (errors.ParameterError,)),
+    (3, "data that cannot be used", (errors.DataError,)),
+    (4, "a damaged or unknown file", (errors.FormatError,)),
+    (5, "a missing file, data set or store", (FileNotFoundError, errors.DownloadError)),
     (6, "an output that exists already", (FileExistsError,)),
-    (7, "files that another process is writing", (LockedError,)),
-    (8, "a request that a database rejected", (StoreError,)),
+    (7, "files that another process is writing", (errors.LockedError,)),
+    (8, "a request that a database rejected", (errors.StoreError,)),
     (1, "any other error", (Exception,)),
 ]
 """Exit code, meaning and exception classes; the first entry that matches is used."""

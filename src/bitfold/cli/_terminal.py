@@ -1,23 +1,17 @@
-"""Progress on the terminal; nothing is shown when the output goes to a pipe or a file."""
+"""The terminal: results, and progress that is not shown in a pipe or a file."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
+from typing import Any
 
+import typer
+from rich import progress
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    ProgressColumn,
-    SpinnerColumn,
-    Task,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.text import Text
 
 from bitfold._types import ProgressCallback
@@ -26,18 +20,18 @@ PIPE_WIDTH = 120
 """Width of tables that go to a pipe or a file."""
 
 
-class _RateColumn(ProgressColumn):
+class _RateColumn(progress.ProgressColumn):
     """The number of steps per second."""
 
-    def render(self, task: Task) -> Text:
+    def render(self, task: progress.Task) -> Text:
         speed = task.finished_speed or task.speed
         return Text(f"{speed:,.0f}/s" if speed and speed >= 1 else "", style="dim")
 
 
-class _TimeLeftColumn(TimeRemainingColumn):
+class _TimeLeftColumn(progress.TimeRemainingColumn):
     """The time left, once it is known."""
 
-    def render(self, task: Task) -> Text:
+    def render(self, task: progress.Task) -> Text:
         if task.finished or task.time_remaining is None:
             return Text("")
         return Text(f"{super().render(task)} left", style="cyan")
@@ -46,8 +40,8 @@ class _TimeLeftColumn(TimeRemainingColumn):
 class ProgressDisplay:
     """Spinners, bars and counters on a terminal."""
 
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
+    def __init__(self, bars: progress.Progress) -> None:
+        self._progress = bars
 
     @contextmanager
     def spinner(self, text: str) -> Iterator[None]:
@@ -95,23 +89,28 @@ class ProgressDisplay:
 def show_progress() -> Iterator[ProgressDisplay]:
     """Show progress on stderr while the block runs, if stdout and stderr are terminals."""
     visible = sys.stdout.isatty() and sys.stderr.isatty()
-    progress = Progress(
-        SpinnerColumn(finished_text="✓"),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.fields[stage]}", style="dim"),
+    bars = progress.Progress(
+        progress.SpinnerColumn(finished_text="✓"),
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(bar_width=24),
+        progress.TextColumn("{task.fields[stage]}", style="dim"),
         _RateColumn(),
-        TimeElapsedColumn(),
+        progress.TimeElapsedColumn(),
         _TimeLeftColumn(compact=True),
         # Some versions of rich print an empty line at the end even if disabled.
         console=Console(stderr=True, quiet=not visible),
         transient=True,
         disable=not visible,
     )
-    with progress:
-        yield ProgressDisplay(progress)
+    with bars:
+        yield ProgressDisplay(bars)
 
 
 def make_console() -> Console:
     """Return a console for results: as wide as the terminal, or wide enough for any table."""
     return Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
+
+
+def print_summary(summary: dict[str, Any], text: str, *, as_json: bool) -> None:
+    """Print what a command did, in words or as JSON."""
+    typer.echo(json.dumps(summary) if as_json else text)

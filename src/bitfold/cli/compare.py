@@ -17,17 +17,9 @@ import typer
 
 from bitfold import datasets
 from bitfold._types import ProgressCallback
+from bitfold.cli import _inputs
 from bitfold.cli._comparison_table import Recommendation, list_errors, make_table, recommend
-from bitfold.cli._inputs import (
-    LABEL_FORMATS,
-    VECTOR_FORMATS,
-    InputRef,
-    check_exists,
-    fingerprint,
-    open_vectors,
-    read_labels,
-    read_vectors,
-)
+from bitfold.cli._inputs import LABEL_FORMATS, VECTOR_FORMATS
 from bitfold.cli._methods import METHODS, HasherSpec, find_method, uses_labels
 from bitfold.cli._terminal import make_console, show_progress
 from bitfold.codes import count_bytes
@@ -151,12 +143,12 @@ class CompareRequest(NamedTuple):
                 raise typer.BadParameter(f"--labels cannot be used with the data set {data}.")
             return cls(data, None, n_queries or MAX_QUERIES, n_rows, data in LABELED_DATASETS, "")
         path = Path(data)
-        if data == "-" or not InputRef.parse(path).path.exists():
+        if data == "-" or not _inputs.InputRef.parse(path).path.exists():
             known = ", ".join(DATASETS)
             raise typer.BadParameter(f"{data!r} is neither a file nor a data set ({known}).")
-        check_exists(labels)
-        n_queries = n_queries or min(MAX_QUERIES, max(1, open_vectors(path).shape[0] // 10))
-        stamps = " ".join(fingerprint(file) for file in (path, labels) if file is not None)
+        _inputs.check_exists(labels)
+        n_queries = n_queries or min(MAX_QUERIES, max(1, _inputs.open_vectors(path).shape[0] // 10))
+        stamps = " ".join(_inputs.fingerprint(file) for file in (path, labels) if file is not None)
         return cls(data, labels, n_queries, n_rows, labels is not None, stamps)
 
     @property
@@ -177,9 +169,8 @@ class CompareRequest(NamedTuple):
             return self._read_files()
         loader = DATASETS[self.data]
         shows_progress = "progress" in inspect.signature(loader).parameters
-        dataset = loader(
-            n_queries=self.n_queries, **({"progress": progress} if shows_progress else {})
-        )
+        options = {"progress": progress} if shows_progress else {}
+        dataset = loader(n_queries=self.n_queries, **options)
         if not self.n_rows:
             return dataset
         # The rows of a data set are in random order.
@@ -189,12 +180,12 @@ class CompareRequest(NamedTuple):
 
     def _read_files(self) -> Dataset:
         """Hold out random rows of a file as queries."""
-        X = read_vectors(Path(self.data))
+        X = _inputs.read_vectors(Path(self.data))
         rows, query_rows = draw_queries(len(X), self.n_queries, owner="compare")
         rows, query_rows = np.sort(rows[: self.n_rows or None]), np.sort(query_rows)
         if self.labels is None:
             return Dataset(X[rows], X[query_rows])
-        y = read_labels(self.labels, len(X))
+        y = _inputs.read_labels(self.labels, len(X))
         return Dataset(X[rows], X[query_rows], y[rows], y[query_rows])
 
 
@@ -249,9 +240,8 @@ def _run_missing(
 def _evaluate(run: CompareRun, dataset: Dataset, progress: ProgressCallback) -> dict[str, Any]:
     """Run one method, and return its result for the record."""
     hasher = HasherSpec(run.method, run.n_bits, seed=run.seed).build(labeled=False)
-    with warnings.catch_warnings():
-        # Defaults that do not suit small data were not chosen by the user.
-        warnings.simplefilter("ignore")
+    # Defaults that do not suit small data were not chosen by the user.
+    with warnings.catch_warnings(action="ignore"):
         warm_up(hasher, dataset)
         return evaluate(hasher, dataset, progress=progress).to_record()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from pathlib import Path
@@ -12,7 +11,7 @@ import typer
 
 from bitfold.cli._inputs import VECTOR_FORMATS, check_exists, fingerprint, open_vectors
 from bitfold.cli._outputs import FORCE_HELP, check_output, explain_full_disk
-from bitfold.cli._terminal import show_progress
+from bitfold.cli._terminal import print_summary, show_progress
 from bitfold.hashers import load
 from bitfold.io import encode_to_file
 
@@ -37,11 +36,8 @@ def encode(
     check_exists(model, vectors)
     check_output(out, model, vectors, force=force)
     summary = _encode(model, vectors, out, restart)
-    if as_json:
-        typer.echo(json.dumps(summary))
-    else:
-        size = f"{summary['rows']:,} codes of {summary['bits']} bits"
-        typer.echo(f"{out}: {size} in {summary['seconds']:.1f} s.")
+    size = f"{summary['rows']:,} codes of {summary['bits']} bits"
+    print_summary(summary, f"{out}: {size} in {summary['seconds']:.1f} s.", as_json=as_json)
 
 
 def _encode(model: Path, vectors: Path, out: Path, restart: bool) -> dict[str, Any]:

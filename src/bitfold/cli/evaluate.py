@@ -13,14 +13,8 @@ from rich.table import Table
 
 from bitfold import _validation
 from bitfold._types import AnyArray, Int64Array
-from bitfold.cli._inputs import (
-    LABEL_FORMATS,
-    VECTOR_FORMATS,
-    check_exists,
-    open_rereadable_vectors,
-    read_labels,
-    read_vectors,
-)
+from bitfold.cli import _inputs
+from bitfold.cli._inputs import LABEL_FORMATS, VECTOR_FORMATS
 from bitfold.cli._terminal import ProgressDisplay, make_console, show_progress
 from bitfold.codes import Codes
 from bitfold.datasets import draw_queries
@@ -72,7 +66,7 @@ def evaluate(
         raise typer.BadParameter("--query-labels needs --labels.")
     if queries is not None and hold_out is not None:
         raise typer.BadParameter("--hold-out cannot be used with --queries.")
-    check_exists(model, vectors, labels, queries, query_labels)
+    _inputs.check_exists(model, vectors, labels, queries, query_labels)
     request = EvaluateRequest(vectors, labels, queries, query_labels, hold_out, seed)
     summary = _evaluate(model, request, radius, cutoff)
     if as_json:
@@ -138,17 +132,17 @@ def _encode(hasher: Hasher, request: EvaluateRequest, display: ProgressDisplay) 
     """Encode database and queries, and find out what is relevant."""
     if request.labels is None:
         return _encode_unlabeled(hasher, request, display)
-    X = open_rereadable_vectors(request.vectors)
+    X = _inputs.open_rereadable_vectors(request.vectors)
     # Labels come first, because encoding may take long.
-    y = read_labels(request.labels, len(X))
+    y = _inputs.read_labels(request.labels, len(X))
     if request.queries is None or request.query_labels is None:
         rows, query_rows = _choose_queries(len(X), request)
         codes = _encode_rows(hasher, X, "vectors", display)
         database, queries = codes[rows], codes[query_rows]
         labels, query_labels = y[rows], y[query_rows]
     else:
-        Q = read_vectors(request.queries)
-        labels, query_labels = y, read_labels(request.query_labels, len(Q))
+        Q = _inputs.read_vectors(request.queries)
+        labels, query_labels = y, _inputs.read_labels(request.query_labels, len(Q))
         database = _encode_rows(hasher, X, "vectors", display)
         queries = _encode_rows(hasher, Q, "queries", display)
     known = _validation.is_labeled(query_labels)
@@ -162,13 +156,13 @@ def _encode_unlabeled(
     hasher: Hasher, request: EvaluateRequest, display: ProgressDisplay
 ) -> EncodedQueries:
     """Encode database and queries; the closest rows are relevant."""
-    X = read_vectors(request.vectors)
+    X = _inputs.read_vectors(request.vectors)
     if request.queries is None:
         rows, query_rows = _choose_queries(len(X), request)
         codes = _encode_rows(hasher, X, "vectors", display)
         database, queries, Q = codes[rows], codes[query_rows], X[query_rows]
     else:
-        rows, Q = np.arange(len(X)), read_vectors(request.queries)
+        rows, Q = np.arange(len(X)), _inputs.read_vectors(request.queries)
         database = _encode_rows(hasher, X, "vectors", display)
         queries = _encode_rows(hasher, Q, "queries", display)
     with display.spinner("searching for the closest rows"):

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from bitfold.cli._inputs import (
-    LABEL_FORMATS,
-    VECTOR_FORMATS,
-    check_exists,
-    open_rereadable_vectors,
-    read_labels,
-)
+from bitfold.cli import _inputs
+from bitfold.cli._inputs import LABEL_FORMATS, VECTOR_FORMATS
 from bitfold.cli._methods import METHOD_HELP, HasherSpec
 from bitfold.cli._outputs import FORCE_HELP, check_output, explain_full_disk
-from bitfold.cli._terminal import show_progress
+from bitfold.cli._terminal import print_summary, show_progress
 from bitfold.hashers import Hasher
 
 
@@ -50,19 +44,17 @@ def fit(
 
     Example: bitfold fit vectors.npy --bits 64 --out model.bitfold --set base__n_base_points=1000
     """
-    check_exists(vectors, labels)
+    _inputs.check_exists(vectors, labels)
     check_output(out, vectors, labels, force=force)
     summary = _fit(vectors, labels, out, HasherSpec(method, bits, tuple(settings or ()), seed))
-    if as_json:
-        typer.echo(json.dumps(summary))
-        return
     size = f"{summary['rows']:,} × {summary['features']} vectors"
-    typer.echo(
+    text = (
         f"{out}: {summary['method']}, {summary['bits']} bits, fitted on {size} "
         f"in {summary['seconds']:.1f} s, {summary['bytes']:,} bytes."
     )
     if "base_size_reason" in summary:
-        typer.echo(summary["base_size_reason"])
+        text += f"\n{summary['base_size_reason']}"
+    print_summary(summary, text, as_json=as_json)
 
 
 def _fit(vectors: Path, labels: Path | None, out: Path, spec: HasherSpec) -> dict[str, Any]:
@@ -70,8 +62,8 @@ def _fit(vectors: Path, labels: Path | None, out: Path, spec: HasherSpec) -> dic
     with show_progress() as display:
         with display.spinner("reading"):
             hasher = spec.build(labeled=labels is not None)
-            y = None if labels is None else read_labels(labels)
-            X = open_rereadable_vectors(vectors)
+            y = None if labels is None else _inputs.read_labels(labels)
+            X = _inputs.open_rereadable_vectors(vectors)
         start = time.perf_counter()
         with display.bar(type(hasher).__name__) as report:
             hasher.fit(X, y, progress=report)

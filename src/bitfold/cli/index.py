@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +9,7 @@ import typer
 
 from bitfold.cli._inputs import check_exists, read_labels
 from bitfold.cli._outputs import FORCE_HELP, check_new
-from bitfold.cli._terminal import show_progress
+from bitfold.cli._terminal import print_summary, show_progress
 from bitfold.io import open_codes
 from bitfold.search import HammingIndex
 
@@ -44,9 +43,7 @@ def index(
         built = HammingIndex(content.n_bits)
         built.add(content, None if ids is None else read_labels(ids))
         built.save(out)
-    n_codes, n_distinct = len(built), built.n_distinct
-    if as_json:
-        summary = {"out": str(out), "codes": n_codes, "bits": built.n_bits, "distinct": n_distinct}
-        typer.echo(json.dumps(summary))
-    else:
-        typer.echo(f"{out}: {n_codes:,} codes of {built.n_bits} bits, {n_distinct:,} distinct.")
+    n_codes, n_bits, n_distinct = len(built), built.n_bits, built.n_distinct
+    summary = {"out": str(out), "codes": n_codes, "bits": n_bits, "distinct": n_distinct}
+    text = f"{out}: {n_codes:,} codes of {n_bits} bits, {n_distinct:,} distinct."
+    print_summary(summary, text, as_json=as_json)

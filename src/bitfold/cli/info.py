@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +10,7 @@ import numpy as np
 import typer
 
 from bitfold.cli._inputs import check_exists, is_codes_file
+from bitfold.cli._terminal import print_summary
 from bitfold.cli.fit import describe_base_set
 from bitfold.hashers import load
 from bitfold.io import open_codes
@@ -30,12 +30,12 @@ def info(
         summary = _describe_index(path)
     else:
         summary = _describe_codes(path) if is_codes_file(path) else _describe_model(path)
-    if as_json:
-        typer.echo(json.dumps(summary))
-        return
     width = max(map(len, summary))
-    for name, value in summary.items():
-        typer.echo(f"{name.replace('_', ' '):{width}}  {_format_value(value)}")
+    lines = [
+        f"{name.replace('_', ' '):{width}}  {_format_value(value)}"
+        for name, value in summary.items()
+    ]
+    print_summary(summary, "\n".join(lines), as_json=as_json)
 
 
 def _describe_model(path: Path) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +9,7 @@ import typer
 
 from bitfold.cli._outputs import FORCE_HELP, check_new
 from bitfold.cli._stores import ADDRESS_HELP, check_table, open_store
-from bitfold.cli._terminal import show_progress
+from bitfold.cli._terminal import print_summary, show_progress
 from bitfold.stores import to_index
 
 
@@ -38,8 +37,6 @@ def pull(
     ):
         pulled = to_index(store, report)
     pulled.save(index)
-    if as_json:
-        summary = {"index": str(index), "codes": len(pulled), "bits": pulled.n_bits, "table": table}
-        typer.echo(json.dumps(summary))
-    else:
-        typer.echo(f"Copied {len(pulled):,} codes of {pulled.n_bits} bits to {index}.")
+    summary = {"index": str(index), "codes": len(pulled), "bits": pulled.n_bits, "table": table}
+    text = f"Copied {len(pulled):,} codes of {pulled.n_bits} bits to {index}."
+    print_summary(summary, text, as_json=as_json)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +11,7 @@ from bitfold._types import ProgressCallback
 from bitfold.cli._inputs import check_exists, read_vectors
 from bitfold.cli._outputs import FORCE_HELP, check_output, explain_full_disk
 from bitfold.cli._stores import ADDRESS_HELP, TABLE_STORES, check_table, find_engine, format_address
-from bitfold.cli._terminal import show_progress
+from bitfold.cli._terminal import print_summary, show_progress
 from bitfold.search import HammingIndex
 from bitfold.stores import FaissStore, iter_batches
 
@@ -46,18 +45,19 @@ def push(
         check_output(Path(target), force=force)
     source = HammingIndex.open(index)
     with show_progress() as display, display.bar(f"push {index}") as report:
-        progress = _with_total(report, len(source))
+
+        def progress(stage: str, done: int, _: int) -> None:
+            report(stage, done, len(source))  # the store does not know the total
+
         if is_file:
             _write_faiss_file(source, Path(target), factory, progress)
         else:
             originals = None if vectors is None else read_vectors(vectors)
             _create_table(source, target, str(table), originals, force, progress)
+    summary = {"index": str(index), "codes": len(source), "bits": source.n_bits, "table": table}
     name = format_address(target, table)
-    if as_json:
-        summary = {"index": str(index), "codes": len(source), "bits": source.n_bits, "table": table}
-        typer.echo(json.dumps(summary))
-    else:
-        typer.echo(f"Copied {len(source):,} codes of {source.n_bits} bits to {name}.")
+    text = f"Copied {len(source):,} codes of {source.n_bits} bits to {name}."
+    print_summary(summary, text, as_json=as_json)
 
 
 def _create_table(
@@ -93,8 +93,3 @@ def _write_faiss_file(
     store.add_batches(source.batches(), progress)
     with explain_full_disk(path):
         store.save(path)
-
-
-def _with_total(report: ProgressCallback, total: int) -> ProgressCallback:
-    """Return a callback that reports the total, which the store does not know."""
-    return lambda stage, done, _: report(stage, done, total)

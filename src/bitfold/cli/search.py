@@ -65,10 +65,10 @@ def search(
         raise typer.BadParameter(f"--metric must be l2, ip or cosine, got {metric!r}.")
     check_exists(index, model, queries, rerank)
     request = SearchRequest(k or DEFAULT_K, radius, rerank, candidates, metric)
-    for number, answer in enumerate(_answer(index, model, queries, request)):
+    for number, (ids, distances) in enumerate(_answer(index, model, queries, request)):
         if not (number or as_json):
             typer.echo("query\trank\tid\tdistance")
-        typer.echo(_to_json(number, answer) if as_json else _to_lines(number, answer), nl=False)
+        typer.echo(_format(number, ids.tolist(), distances.tolist(), as_json), nl=False)
 
 
 class SearchRequest(NamedTuple):
@@ -81,29 +81,18 @@ class SearchRequest(NamedTuple):
     metric: str
 
 
-class QueryAnswer(NamedTuple):
-    """Items of one query, nearest first."""
-
-    ids: AnyArray
-    distances: AnyArray
-
-
-def _to_json(query: int, answer: QueryAnswer) -> str:
-    """Return an answer as a line of JSON."""
-    items = {"ids": answer.ids.tolist(), "distances": answer.distances.tolist()}
-    return json.dumps({"query": query, **items}) + "\n"
-
-
-def _to_lines(query: int, answer: QueryAnswer) -> str:
-    """Return an answer as one line per item."""
-    items = zip(answer.ids.tolist(), answer.distances.tolist(), strict=True)
-    return "".join(f"{query}\t{rank}\t{id_}\t{far:g}\n" for rank, (id_, far) in enumerate(items, 1))
+def _format(query: int, ids: list[int], distances: list[float], as_json: bool) -> str:
+    """Return an answer as a line of JSON, or as one line per item."""
+    if as_json:
+        return json.dumps({"query": query, "ids": ids, "distances": distances}) + "\n"
+    items = enumerate(zip(ids, distances, strict=True), 1)
+    return "".join(f"{query}\t{rank}\t{id_}\t{far:g}\n" for rank, (id_, far) in items)
 
 
 def _answer(
     index_path: Path, model: Path | None, queries: Path, request: SearchRequest
-) -> Iterator[QueryAnswer]:
-    """Yield the answers, block by block."""
+) -> Iterator[tuple[AnyArray, AnyArray]]:
+    """Yield the ids and distances of each query, block by block."""
     with show_progress() as display, display.spinner("searching"):
         index = HammingIndex.open(index_path)
         originals = None if request.rerank is None else read_vectors(request.rerank)
@@ -150,15 +139,15 @@ def _search(
     vectors: AnyArray,
     request: SearchRequest,
     originals: AnyArray | None,
-) -> Iterator[QueryAnswer]:
-    """Yield the answers to one block of queries."""
+) -> Iterator[tuple[AnyArray, AnyArray]]:
+    """Yield the ids and distances of each query of a block, nearest first."""
     if request.radius is not None:
         found = index.within(codes, request.radius)
         for start, stop in pairwise(found.offsets.tolist()):
-            yield QueryAnswer(found.ids[start:stop], found.distances[start:stop])
+            yield found.ids[start:stop], found.distances[start:stop]
         return
     rerank = None
     if originals is not None:
         rerank = RerankByVectors(originals, vectors, request.candidates, request.metric)
     hits = index.search(codes, request.k, rerank=rerank)
-    yield from map(QueryAnswer, hits.ids, hits.distances)
+    yield from zip(hits.ids, hits.distances, strict=True)
