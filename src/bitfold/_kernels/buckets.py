@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from bitfold._kernels.hamming import popcount
-from bitfold._kernels.ranking import append_keys, measure_code, member_range
+from bitfold._kernels.postings import append_keys
 from bitfold._types import BoolArray, Int64Array, UInt32Array, UInt64Array, Words
 
 
@@ -55,6 +55,15 @@ def _next_mask(mask: int) -> int:
     low = mask & -mask
     ripple = mask + low
     return (((ripple ^ mask) >> 2) // low) | ripple
+
+
+@njit(nogil=True, cache=True)
+def _measure_code(words: Words, code: int, query: Words) -> int:
+    """Return the Hamming distance of a query to one code."""
+    total = 0
+    for w in range(words.shape[0]):
+        total += popcount(words[w, code] ^ query[w])
+    return total
 
 
 @njit(nogil=True, cache=True)
@@ -114,16 +123,11 @@ def probe_within(
                     slot = part_first + (value ^ mask)
                     for e in range(part_starts[slot], part_starts[slot + 1]):
                         code = np.int64(order[part, e])
-                        d = measure_code(words, code, flat_query)
-                        if d > radius or _is_found_earlier(
+                        d = _measure_code(words, code, flat_query)
+                        if d <= radius and not _is_found_earlier(
                             words, code, columns, q, firsts, widths, radii, part
                         ):
-                            continue
-                        first, last = member_range(code, starts)
-                        if filled + last - first <= keys.shape[0]:
                             filled = append_keys(code, d, starts, members, deleted, keys, filled)
-                        else:
-                            filled += last - first
                     if ones == 0:
                         break
                     mask = _next_mask(mask)

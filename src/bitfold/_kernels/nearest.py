@@ -13,6 +13,7 @@ import math
 import numpy as np
 from numba import njit
 
+from bitfold._kernels.sorted_list import insert
 from bitfold._types import Float32Array, Float64Array, Int32Array
 
 _FAST_SUMS = {"reassoc", "contract", "nsz"}
@@ -58,30 +59,6 @@ def _sq_length(x: Float32Array) -> float:
     for c in range(x.shape[0]):
         total += x[c] * x[c]
     return float(total)
-
-
-@njit(nogil=True, cache=True)
-def _insert(
-    distances: Float64Array,
-    indices: Int32Array,
-    filled: int,
-    distance: float,
-    index: int,
-) -> int:
-    """Insert into a list sorted by distance and index, if there is space; return its length."""
-    position = filled
-    while position > 0 and (
-        distances[position - 1] > distance
-        or (distances[position - 1] == distance and indices[position - 1] > index)
-    ):
-        if position < len(distances):
-            distances[position] = distances[position - 1]
-            indices[position] = indices[position - 1]
-        position -= 1
-    if position < len(distances):
-        distances[position] = distance
-        indices[position] = index
-    return min(filled + 1, len(distances))
 
 
 @njit(nogil=True, cache=True, fastmath=_FAST_SUMS)
@@ -208,7 +185,7 @@ def nearest(
         for c in range(m if count < 0 else count):
             j = c if count < 0 else candidates[c]
             distance = _sq_distance_in_double(x, base[j]) if is_far else _sq_distance(x, base[j])
-            filled = _insert(sq_distances[i], indices[i], filled, distance, j)
+            filled = insert(sq_distances[i], indices[i], filled, distance, j)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

@@ -13,11 +13,11 @@ from numba import njit
 
 from bitfold._kernels.nearest import (
     _MAX_SQ_LENGTH,
-    _insert,
     _sq_distance,
     _sq_distance_in_double,
     _sq_length,
 )
+from bitfold._kernels.sorted_list import insert
 from bitfold._types import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
 
 LANES = 32
@@ -169,4 +169,4 @@ def nearest_of_some(
                 break
             x = rows[i]
             distance = _sq_distance_in_double(x, base[j]) if is_far else _sq_distance(x, base[j])
-            filled = _insert(sq_distances[i], indices[i], filled, distance, j)
+            filled = insert(sq_distances[i], indices[i], filled, distance, j)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bitfold._kernels import buckets, ranking
+from bitfold._kernels import buckets, scan
 from bitfold._kernels.keys import unpack_keys
 from bitfold._threads import map_blocks
 from bitfold._types import Int64Array, UInt32Array, UInt64Array, Words
@@ -161,21 +161,13 @@ class RadiusLookup:
 
     def _find(self, queries: Words, radius: int, plan: Plan | None) -> _Matches:
         segment = self._segment
-        postings = (segment.starts, segment.members, segment.deleted)
         if plan is None:
-            return _with_capacity(
-                lambda keys, ends: ranking.scan_within(
-                    queries, segment.words, radius, *postings, keys, ends
-                ),
-                len(queries),
-            )
-        parts = [np.array(column, np.int64) for column in (plan.firsts, plan.widths, plan.radii)]
-        return _with_capacity(
-            lambda keys, ends: buckets.probe_within(
-                queries, segment.words, *self._tables[plan], *parts, radius, *postings, keys, ends
-            ),
-            len(queries),
-        )
+            find = partial(scan.scan_within, queries, segment.words, radius)
+        else:
+            parts = np.array([plan.firsts, plan.widths, plan.radii], np.int64)
+            tables = self._tables[plan]
+            find = partial(buckets.probe_within, queries, segment.words, *tables, *parts, radius)
+        return _with_capacity(partial(find, *segment.postings), len(queries))
 
     def _flatten(self, blocks: list[_Matches]) -> RadiusHits:
         """Concatenate the matches of blocks of queries."""

@@ -9,6 +9,7 @@ import numpy as np
 from bitfold._kernels import ranking
 from bitfold._threads import count_threads, map_blocks
 from bitfold._types import Int32Array, Int64Array, Words
+from bitfold.search.ids import MAX_ID
 from bitfold.search.merge import sort_rows
 from bitfold.search.results import Hits
 from bitfold.search.segment import Segment
@@ -41,15 +42,16 @@ def _split_queries(segment: Segment, queries: Words, k: int) -> _NearestItems:
     """Rank with the queries split over the threads."""
     shape = (len(queries), k)
     found = _NearestItems(np.empty(shape, np.int64), np.empty(shape, np.int32))
-    postings = (segment.starts, segment.members, segment.deleted)
 
     def rank(part: slice) -> None:
         out = (found.distances[part], found.items[part])
         if k > _MAX_K_BY_INSERTION:
-            ranking.rank_by_sorting(queries[part], segment.words, *postings, *out)
+            ranking.rank_by_sorting(queries[part], segment.words, *segment.postings, *out)
         else:
             last = segment.n_distinct
-            ranking.rank_by_insertion(queries[part], segment.words, 0, last, *postings, *out)
+            ranking.rank_by_insertion(
+                queries[part], segment.words, 0, last, *segment.postings, *out
+            )
 
     step = int(np.clip(len(queries) // (4 * count_threads()), 1, 64))
     parts = [slice(i, i + step) for i in range(0, len(queries), step)]
@@ -67,22 +69,11 @@ def _split_codes(segment: Segment, queries: Words, k: int) -> _NearestItems:
     too_far = 64 * len(segment.words) + 1
 
     def rank(part: int) -> _NearestItems:
-        items = np.full(shape, np.iinfo(np.int64).max)
-        distances = np.full(shape, too_far, np.int32)
-        ranking.rank_by_insertion(
-            queries,
-            segment.words,
-            edges[part],
-            edges[part + 1],
-            segment.starts,
-            segment.members,
-            segment.deleted,
-            distances,
-            items,
-        )
-        return _NearestItems(items, distances)
+        found = _NearestItems(np.full(shape, MAX_ID), np.full(shape, too_far, np.int32))
+        codes = (segment.words, edges[part], edges[part + 1], *segment.postings)
+        ranking.rank_by_insertion(queries, *codes, found.distances, found.items)
+        return found
 
-    items, distances = zip(*map_blocks(rank, range(count_threads())), strict=True)
-    return _NearestItems(
-        *sort_rows(np.concatenate(items, axis=1), np.concatenate(distances, axis=1), k)
-    )
+    parts = map_blocks(rank, range(count_threads()))
+    items, distances = (np.concatenate(column, axis=1) for column in zip(*parts, strict=True))
+    return _NearestItems(*sort_rows(items, distances, k))

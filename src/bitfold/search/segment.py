@@ -15,14 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitfold._kernels import distinct
-from bitfold._types import (
-    AnyArray,
-    BoolArray,
-    Ids,
-    Int64Array,
-    UInt32Array,
-    Words,
-)
+from bitfold._types import AnyArray, BoolArray, Ids, Int64Array, UInt32Array, Words
 
 Array = TypeVar("Array", bound=AnyArray)
 
@@ -105,6 +98,11 @@ class Segment:
     def n_distinct(self) -> int:
         """Number of distinct codes."""
         return int(self.words.shape[1])
+
+    @property
+    def postings(self) -> tuple[UInt32Array, UInt32Array, BoolArray]:
+        """The arrays that say which items have a code."""
+        return self.starts, self.members, self.deleted
 
     @cached_property
     def live(self) -> BoolArray:

@@ -1,0 +1,68 @@
+"""The items of each distinct code.
+
+``starts`` and ``members`` list the items of each code, ascending; both are empty if every code has
+one item, which then has the code's number. ``deleted`` marks deleted items; it is empty if there
+are none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from bitfold._kernels.keys import pack_key
+from bitfold._types import BoolArray, UInt32Array, UInt64Array
+
+
+@njit(nogil=True, cache=True)
+def member_range(code: int, starts: UInt32Array) -> tuple[Any, Any]:
+    """Return the range of a code's items in ``members``."""
+    if starts.shape[0]:
+        return np.int64(starts[code]), np.int64(starts[code + 1])
+    return code, code + 1
+
+
+@njit(nogil=True, cache=True)
+def live_item(position: int, members: UInt32Array, deleted: BoolArray) -> Any:
+    """Return the item at a position in ``members``, -1 if it is deleted."""
+    item = np.int64(members[position]) if members.shape[0] else position
+    if deleted.shape[0] and deleted[item]:
+        return -1
+    return item
+
+
+@njit(nogil=True, cache=True)
+def count_live(code: int, starts: UInt32Array, members: UInt32Array, deleted: BoolArray) -> int:
+    """Return the number of live items of a code."""
+    first, last = member_range(code, starts)
+    if not deleted.shape[0]:
+        return last - first
+    n_live = 0
+    for e in range(first, last):
+        n_live += live_item(e, members, deleted) >= 0
+    return n_live
+
+
+@njit(nogil=True, cache=True)
+def append_keys(
+    code: int,
+    d: int,
+    starts: UInt32Array,
+    members: UInt32Array,
+    deleted: BoolArray,
+    keys: UInt64Array,
+    filled: int,
+) -> int:
+    """Append the keys of the live items of a code if they fit; return the new number of keys."""
+    n_keys = filled + count_live(code, starts, members, deleted)
+    if n_keys > keys.shape[0]:
+        return n_keys
+    first, last = member_range(code, starts)
+    for e in range(first, last):
+        item = live_item(e, members, deleted)
+        if item >= 0:
+            keys[filled] = pack_key(d, item)
+            filled += 1
+    return filled

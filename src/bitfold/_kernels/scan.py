@@ -1,0 +1,139 @@
+"""Scans of the distinct codes: one pass of xor and popcount.
+
+Words are stored column by column, ``words[w, c]``, the layout that vectorizes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from bitfold._kernels.hamming import popcount
+from bitfold._kernels.postings import append_keys
+from bitfold._types import BoolArray, Int64Array, UInt32Array, UInt64Array, Words
+
+CHUNK = 256
+"""Number of codes scanned together: a vectorized loop finds whether any is near enough."""
+
+
+@njit(nogil=True, cache=True)
+def _find_chunk_1(words: Words, query: Words, start: int, last: int, limit: int) -> int:
+    """Return the start of the next chunk with a code of one word within ``limit``.
+
+    These are the hot loops: xor, popcount and compare without a branch, so that they are
+    vectorized. Common widths have their own loop; the general loop needs a buffer.
+    """
+    p = query[0]
+    while start < last:
+        a = words[0, start : min(start + CHUNK, last)]
+        near = 0
+        for i in range(a.shape[0]):
+            near += popcount(a[i] ^ p) <= limit
+        if near:
+            break
+        start += CHUNK
+    return start
+
+
+@njit(nogil=True, cache=True)
+def _find_chunk_2(words: Words, query: Words, start: int, last: int, limit: int) -> int:
+    """Return the start of the next chunk with a code of two words within ``limit``."""
+    p, q = query[0], query[1]
+    while start < last:
+        stop = min(start + CHUNK, last)
+        a, b = words[0, start:stop], words[1, start:stop]
+        near = 0
+        for i in range(a.shape[0]):
+            near += popcount(a[i] ^ p) + popcount(b[i] ^ q) <= limit
+        if near:
+            break
+        start += CHUNK
+    return start
+
+
+@njit(nogil=True, cache=True)
+def _find_chunk_4(words: Words, query: Words, start: int, last: int, limit: int) -> int:
+    """Return the start of the next chunk with a code of four words within ``limit``."""
+    p, q, r, s = query[0], query[1], query[2], query[3]
+    while start < last:
+        stop = min(start + CHUNK, last)
+        a, b = words[0, start:stop], words[1, start:stop]
+        c, d = words[2, start:stop], words[3, start:stop]
+        near = 0
+        for i in range(a.shape[0]):
+            front = popcount(a[i] ^ p) + popcount(b[i] ^ q)
+            near += front + popcount(c[i] ^ r) + popcount(d[i] ^ s) <= limit
+        if near:
+            break
+        start += CHUNK
+    return start
+
+
+@njit(nogil=True, cache=True)
+def measure_codes(words: Words, i: int, j: int, query: Words, out: Int64Array) -> None:
+    """Write the distances of a query to the codes [i, j) of any width to ``out``."""
+    out[: j - i] = 0
+    for w in range(words.shape[0]):
+        column, word = words[w, i:j], query[w]
+        for c in range(column.shape[0]):
+            out[c] += popcount(column[c] ^ word)
+
+
+@njit(nogil=True, cache=True)
+def find_chunk(
+    words: Words, query: Words, start: int, last: int, limit: int, buffer: Int64Array
+) -> int:
+    """Return the start of the next chunk with a code of any width within ``limit``."""
+    n_words = words.shape[0]
+    if n_words == 1:
+        return _find_chunk_1(words, query, start, last, limit)
+    if n_words == 2:
+        return _find_chunk_2(words, query, start, last, limit)
+    if n_words == 4:
+        return _find_chunk_4(words, query, start, last, limit)
+    while start < last:
+        stop = min(start + CHUNK, last)
+        measure_codes(words, start, stop, query, buffer)
+        near = 0
+        for i in range(stop - start):
+            near += buffer[i] <= limit
+        if near:
+            break
+        start += CHUNK
+    return start
+
+
+@njit(nogil=True, cache=True)
+def scan_within(
+    queries: Words,
+    words: Words,
+    radius: int,
+    starts: UInt32Array,
+    members: UInt32Array,
+    deleted: BoolArray,
+    keys: UInt64Array,
+    ends: Int64Array,
+) -> int:
+    """Write the sorted keys of all items within ``radius`` of each query; return their number.
+
+    ``ends`` receives the position where the keys of each query end. If the result is larger than
+    the length of ``keys``, the keys are incomplete: call again with an array of that length.
+    """
+    buffer = np.empty(CHUNK, np.int64)
+    last = words.shape[1]
+    filled = 0
+    for q in range(queries.shape[0]):
+        begin = filled
+        start = find_chunk(words, queries[q], 0, last, radius, buffer)
+        while start < last:
+            stop = min(start + CHUNK, last)
+            measure_codes(words, start, stop, queries[q], buffer)
+            for i in range(stop - start):
+                if buffer[i] <= radius:
+                    c = start + i
+                    filled = append_keys(c, buffer[i], starts, members, deleted, keys, filled)
+            start = find_chunk(words, queries[q], start + CHUNK, last, radius, buffer)
+        ends[q] = filled
+        if filled <= keys.shape[0]:
+            keys[begin:filled].sort()
+    return filled
