@@ -22,7 +22,9 @@ from bitfold.codes import Codes
 from bitfold.errors import DataError, ParameterError
 from bitfold.explorer import models, queries, schemas
 from bitfold.explorer.guard import AccessRules, Guard, UploadTooLargeError
+from bitfold.explorer.statistics import BitStatistics
 from bitfold.explorer.workspace import ModelView, Workspace
+from bitfold.search import Hits
 
 PAGE = Path(__file__).parent / "page"
 
@@ -85,19 +87,9 @@ def item_map(workspace: SharedWorkspace, model: int) -> schemas.MapOut:
 
 
 @router.get("/models/{model}/statistics", tags=["models"])
-def statistics(workspace: SharedWorkspace, model: int) -> schemas.StatisticsOut:
+def statistics(workspace: SharedWorkspace, model: int) -> BitStatistics:
     """Return the balance and correlation of the bits of a model, and the sizes of its buckets."""
-    known = workspace.view(model).statistics
-    content: dict[str, Any] = known._asdict() | {
-        "sizes": [size._asdict() for size in known.sizes],
-        "findings": [finding._asdict() for finding in known.findings],
-        "precision": known.precision._asdict() if known.precision else None,
-        "largest": [
-            {"size": bucket.size, "items": [_item(workspace, item) for item in bucket.ids]}
-            for bucket in known.largest
-        ],
-    }
-    return schemas.StatisticsOut(**content)
+    return workspace.view(model).statistics
 
 
 @router.get("/models/{model}/base/{number}/image", tags=["models"])
@@ -110,7 +102,7 @@ def base_image(workspace: SharedWorkspace, model: int, number: int) -> Response:
 def item(workspace: SharedWorkspace, item: int) -> schemas.Item:
     """Return what is known about an item."""
     workspace.query(f"item:{item}")
-    return _item(workspace, item)
+    return workspace.items.describe(item)
 
 
 @router.get("/items/{item}/image", tags=["items"])
@@ -131,15 +123,15 @@ def search(
         query=schemas.QueryOut(
             key=asked.key,
             title=asked.title,
-            item=None if asked.item is None else _item(workspace, asked.item),
-            label=workspace.label(asked.item),
+            item=None if asked.item is None else workspace.items.describe(asked.item),
+            label=workspace.items.label_of(asked.item),
             image=asked.image,
             position=workspace.position(asked, view),
             code=code.packed.tobytes().hex(),
             has_vector=asked.vector is not None,
         ),
         n_bits=view.model.n_bits,
-        hits=_hits(workspace, view, code, found.ids[0], found.distances[0]),
+        hits=_hits(workspace, view, code, found),
     )
 
 
@@ -153,7 +145,7 @@ async def exact(
     turn: anyio.CapacityLimiter = request.app.state.scans
     found = await anyio.to_thread.run_sync(workspace.exact, asked, k, limiter=turn)
     code = workspace.code(asked, view)
-    return schemas.ExactOut(hits=_hits(workspace, view, code, found.ids[0], found.distances[0]))
+    return schemas.ExactOut(hits=_hits(workspace, view, code, found))
 
 
 @router.get("/within", tags=["search"])
@@ -172,7 +164,7 @@ def within(
     hits: list[schemas.Hit] = []
     if wanted := min(limit, count):
         found = workspace.nearest(asked, view, wanted)
-        hits = _hits(workspace, view, code, found.ids[0], found.distances[0])
+        hits = _hits(workspace, view, code, found)
     return schemas.WithinOut(radius=radius, count=count, hits=hits)
 
 
@@ -273,7 +265,7 @@ _STATUS: dict[type[Exception], int] = {
 
 def _error_handler(status: int) -> Any:
     def respond(request: Request, error: Exception) -> JSONResponse:
-        return JSONResponse({"error": " ".join(str(error).split())}, status)
+        return _problem(status, " ".join(str(error).split()))
 
     return respond
 
@@ -281,21 +273,23 @@ def _error_handler(status: int) -> Any:
 def _handle_http_error(request: Request, error: Any) -> JSONResponse:
     is_unknown = error.status_code == 404
     message = "This address does not exist." if is_unknown else f"{error.detail}."
-    return JSONResponse({"error": message}, error.status_code)
+    return _problem(error.status_code, message)
 
 
 def _handle_invalid_request(request: Request, error: Any) -> JSONResponse:
     first = error.errors()[0]
     name, value = first["loc"][-1], str(first.get("input"))
     message = first["msg"].removeprefix("Input ")
-    sentence = f"{name} {message[0].lower()}{message[1:]}, got {value[:40]}."
-    return JSONResponse({"error": sentence}, 422)
+    return _problem(422, f"{name} {message[0].lower()}{message[1:]}, got {value[:40]}.")
 
 
 def _handle_unexpected_error(request: Request, error: Exception) -> JSONResponse:
     """Respond; the server then writes the error to the terminal."""
-    message = "Internal error; see the terminal in which the explorer runs."
-    return JSONResponse({"error": message}, 500)
+    return _problem(500, "Internal error; see the terminal in which the explorer runs.")
+
+
+def _problem(status: int, message: str) -> JSONResponse:
+    return JSONResponse({"error": message}, status)
 
 
 def _page(name: str) -> Any:
@@ -318,31 +312,21 @@ def _model_info(view: ModelView) -> schemas.ModelInfo:
     )
 
 
-def _item(workspace: Workspace, item: int) -> schemas.Item:
-    return schemas.Item(
-        id=str(item),
-        label=workspace.label(item),
-        text=workspace.items.text_of(item),
-        image=f"/api/items/{item}/image" if workspace.items.has_image(item) else None,
-    )
-
-
-def _hits(
-    workspace: Workspace, view: ModelView, code: Codes, ids: Any, distances: Any
-) -> list[schemas.Hit]:
+def _hits(workspace: Workspace, view: ModelView, code: Codes, found: Hits) -> list[schemas.Hit]:
+    ids, distances = found.ids[0].tolist(), found.distances[0].tolist()
     # Exact search may return an item that the index of this model does not contain.
-    here = [int(item) for item in ids if int(item) in view.model]
+    here = [item for item in ids if item in view.model]
     codes = view.model.codes(np.array(here, np.int64))
     packed = dict(zip(here, codes.packed, strict=True))
     hamming = dict(zip(here, models.hamming_distances(code, codes).tolist(), strict=True))
     return [
         schemas.Hit(
-            **_item(workspace, item).model_dump(),
+            **workspace.items.describe(item).model_dump(),
             distance=distance,
             hamming=hamming.get(item),
             code=packed[item].tobytes().hex() if item in packed else None,
         )
-        for item, distance in zip(ids.tolist(), distances.tolist(), strict=True)
+        for item, distance in zip(ids, distances, strict=True)
     ]
 
 

@@ -37,8 +37,6 @@ _MAX_CACHED_IMAGES = 4096
 _N_RANGE_IMAGES = 64
 """Number of images from which the range of pixel values is estimated."""
 
-_READ_ERRORS = (ValueError, OSError, EOFError, TypeError, KeyError, MemoryError)
-
 
 class InvalidImageError(DataError):
     """An image is damaged, too large, or of an unsupported format."""
@@ -227,12 +225,7 @@ def _read_array(path: Path) -> AnyArray:
     suffix = path.suffix.lower()
     if suffix not in (".npy", ".npz"):
         raise FormatError(f"{path} must be a folder, a .npy file or a .npz file.")
-    import zipfile
-    import zlib
-
-    with translate_errors(
-        path, "an array of images", *_READ_ERRORS, zipfile.BadZipFile, zlib.error
-    ):
+    with translate_errors(path, "an array of images"):
         if suffix == ".npy":
             return np.lib.format.open_memmap(path, mode="r")
         with np.load(path, allow_pickle=False) as archive:

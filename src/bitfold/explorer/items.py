@@ -10,6 +10,7 @@ import numpy as np
 from bitfold import _validation
 from bitfold._types import AnyArray, Ids, Int32Array
 from bitfold.explorer.images import ImageSource
+from bitfold.explorer.schemas import Item
 from bitfold.io.formats.request import translate_errors
 
 UNLABELED = -1
@@ -66,6 +67,10 @@ class Items:
         there = (ids >= 0) & (ids < len(numbers))
         return np.where(there, numbers[np.where(there, ids, 0)], np.int32(UNLABELED))
 
+    def label_of(self, item: int | None) -> int:
+        """Return the class number of an item, -1 if unlabeled."""
+        return UNLABELED if item is None else int(self.labels_of(np.array([item]))[0])
+
     def text_of(self, item: int) -> str | None:
         """Return the beginning of the text of an item, or None."""
         if self.text is None or not 0 <= item < len(self.text):
@@ -73,9 +78,15 @@ class Items:
         line = self.text[item]
         return line if len(line) <= _MAX_TEXT_LENGTH else line[: _MAX_TEXT_LENGTH - 1] + "…"
 
-    def has_image(self, item: int) -> bool:
-        """Return whether an item has an image."""
-        return self.images is not None and item in self.images
+    def image_path(self, item: int) -> str | None:
+        """Return the path of the image of an item in the API, or None."""
+        has_image = self.images is not None and item in self.images
+        return f"/api/items/{item}/image" if has_image else None
+
+    def describe(self, item: int) -> Item:
+        """Return what is known about an item."""
+        label, text = self.label_of(item), self.text_of(item)
+        return Item(id=str(item), label=label, text=text, image=self.image_path(item))
 
 
 def gather_items(

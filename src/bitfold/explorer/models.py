@@ -117,11 +117,6 @@ class IndexedModel:
         """The distinct codes as words, one column per code."""
         return np.ascontiguousarray(self.buckets.codes.words().T)
 
-    @property
-    def ids_by_bucket(self) -> Ids:
-        """Ids of all items, bucket by bucket."""
-        return self.buckets.ids
-
     def count_within(
         self, code: Codes, alike: BoolArray | None = None, exclude: int | None = None
     ) -> RadiusCounts:
@@ -132,7 +127,7 @@ class IndexedModel:
         code
             The code of the query.
         alike
-            Mask of items to count separately too, in the order of :attr:`ids_by_bucket`.
+            Mask of items to count separately too, in the order of ``buckets.ids``.
         exclude
             The item that is the query, which is not counted.
         """

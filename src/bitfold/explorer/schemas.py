@@ -128,52 +128,6 @@ class RadiusCountsOut(BaseModel):
     sample: list[int] = Field(description="Distances to the items on the map.")
 
 
-class FindingOut(BaseModel):
-    """A sentence about a model, and its level: good, fair or bad."""
-
-    level: str
-    sentence: str
-
-
-class SizeClassOut(BaseModel):
-    """Buckets with low to high items."""
-
-    low: int
-    high: int
-    n_buckets: int
-    n_items: int
-
-
-class BucketOut(BaseModel):
-    """A frequent code, and the first items that have it."""
-
-    size: int
-    items: list[Item]
-
-
-class PrecisionOut(BaseModel):
-    """Fraction of the ten nearest items with the label of the query, and the fraction by chance."""
-
-    value: float
-    chance: float
-    n_queries: int
-
-
-class StatisticsOut(BaseModel):
-    """Statistics of the codes of a model."""
-
-    n_items: int
-    n_bits: int
-    n_distinct: int
-    entropy: float = Field(description="Entropy of the buckets, in bits.")
-    balance: list[float] = Field(description="Fraction of ones per bit.")
-    correlation: list[list[float]]
-    sizes: list[SizeClassOut]
-    largest: list[BucketOut]
-    precision: PrecisionOut | None
-    findings: list[FindingOut]
-
-
 class UploadOut(BaseModel):
     """An upload; its key is a query."""
 

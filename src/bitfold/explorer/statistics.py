@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from bitfold._types import AnyArray, Float64Array, Ids, UInt8Array
 from bitfold.explorer.items import UNLABELED, Items
 from bitfold.explorer.models import IndexedModel
+from bitfold.explorer.schemas import Item
 
 MAX_SAMPLED_BUCKETS = 1 << 16
 """Maximum number of buckets from which bit statistics are estimated."""
@@ -39,21 +42,24 @@ _N_SHOWN_BUCKETS = 6
 _N_SHOWN_MEMBERS = 4
 
 
-class Finding(NamedTuple):
+@dataclass(frozen=True)
+class Finding:
     """One sentence about a model, and its level: "good", "fair" or "bad"."""
 
     level: str
     sentence: str
 
 
-class Bucket(NamedTuple):
-    """The number of items with one code, and the first of them."""
+@dataclass(frozen=True)
+class Bucket:
+    """A frequent code, and the first items that have it."""
 
     size: int
-    ids: list[int]
+    items: list[Item]
 
 
-class SizeClass(NamedTuple):
+@dataclass(frozen=True)
+class SizeClass:
     """The number of buckets with ``low`` to ``high`` items, and the number of items in them."""
 
     low: int
@@ -62,7 +68,8 @@ class SizeClass(NamedTuple):
     n_items: int
 
 
-class LabelPrecision(NamedTuple):
+@dataclass(frozen=True)
+class LabelPrecision:
     """Fraction of the nearest items with the label of the query, and the fraction by chance."""
 
     value: float
@@ -70,16 +77,16 @@ class LabelPrecision(NamedTuple):
     n_queries: int
 
 
-class BitStatistics(NamedTuple):
+@dataclass(frozen=True)
+class BitStatistics:
     """Statistics of the codes of a model."""
 
     n_items: int
     n_bits: int
     n_distinct: int
-    entropy: float
-    """Entropy of the buckets, in bits: the number of balanced, independent bits of equal worth."""
-    balance: list[float]
-    """Fraction of ones per bit."""
+    # The number of balanced, independent bits of equal worth.
+    entropy: Annotated[float, Field(description="Entropy of the buckets, in bits.")]
+    balance: Annotated[list[float], Field(description="Fraction of ones per bit.")]
     correlation: list[list[float]]
     sizes: list[SizeClass]
     largest: list[Bucket]
@@ -102,7 +109,7 @@ def compute_statistics(model: IndexedModel, items: Items) -> BitStatistics:
         balance=np.round(balance, 4).tolist(),
         correlation=np.round(correlation, 3).tolist(),
         sizes=_size_classes(sizes),
-        largest=_largest(model),
+        largest=_largest(model, items),
         precision=precision,
         findings=findings,
     )
@@ -150,11 +157,13 @@ def _size_classes(sizes: Ids) -> list[SizeClass]:
     ]
 
 
-def _largest(model: IndexedModel) -> list[Bucket]:
-    order = np.argsort(-model.sizes, kind="stable")[:_N_SHOWN_BUCKETS]
+def _largest(model: IndexedModel, items: Items) -> list[Bucket]:
+    order = np.argsort(-model.sizes, kind="stable")[:_N_SHOWN_BUCKETS].tolist()
+    members = [model.members(bucket, _N_SHOWN_MEMBERS).tolist() for bucket in order]
+    sizes = model.sizes[order].tolist()
     return [
-        Bucket(int(model.sizes[bucket]), model.members(int(bucket), _N_SHOWN_MEMBERS).tolist())
-        for bucket in order
+        Bucket(size, list(map(items.describe, ids)))
+        for size, ids in zip(sizes, members, strict=True)
     ]
 
 

@@ -98,7 +98,7 @@ class Workspace:
     def count_within(self, query: Query, view: ModelView) -> RadiusCounts:
         """Count the items within each radius of a query, and those with its label."""
         alike = None
-        label = self.label(query.item)
+        label = self.items.label_of(query.item)
         if label != UNLABELED and view.labels_by_bucket is not None:
             alike = view.labels_by_bucket == label
         return view.model.count_within(self.code(query, view), alike, exclude=query.item)
@@ -115,10 +115,6 @@ class Workspace:
         if query.vector is None:
             raise NotFoundError(f"Item {query.item} has no vector.")
         return self.exact_search.nearest(query.vector, k, exclude=query.item)
-
-    def label(self, item: int | None) -> int:
-        """Return the class number of an item, -1 if unlabeled."""
-        return UNLABELED if item is None else int(self.items.labels_of(np.array([item]))[0])
 
     def image(self, item: int) -> bytes:
         """Return the image of an item as PNG."""
@@ -137,8 +133,7 @@ class Workspace:
         vector = self.items.vector(item)
         if vector is None and not any(item in view.model for view in self.views):
             raise NotFoundError(f"Item {item} does not exist.")
-        image = f"/api/items/{item}/image" if self.items.has_image(item) else None
-        return Query(f"item:{item}", f"item {item}", item, vector, image)
+        return Query(f"item:{item}", f"item {item}", item, vector, self.items.image_path(item))
 
     def _base_point(self, model: int, number: int) -> Query:
         hasher = self.view(model).model.hasher
@@ -186,7 +181,7 @@ def _make_view(
 ) -> ModelView:
     drawn = compute_map(model, items, n_sample, 0, partial(progress, "map"))
     progress("statistics", 0, 1)
-    labels = None if items.labels is None else items.labels_of(model.ids_by_bucket)
+    labels = None if items.labels is None else items.labels_of(model.buckets.ids)
     return ModelView(model, drawn, compute_statistics(model, items), labels)
 
 
