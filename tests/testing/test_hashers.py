@@ -41,7 +41,7 @@ from bitfold.hashers import (
     SpH,
     SupervisedIMH,
 )
-from bitfold.hashers.base import ProgressCallback, Rows, check_integer, make_generator
+from bitfold.hashers.base import Rows, check_integer, make_generator
 from bitfold.testing import HASHER_CHECKS, check_hasher
 
 HASHERS: list[Hasher] = [
@@ -163,7 +163,9 @@ class PairHash(Hasher):
         self.n_bits = n_bits
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
+    def _learn(
+        self, rows: Rows, y: Any, progress: Callable[[str, int, int], None]
+    ) -> dict[str, Any]:
         n_bits = check_integer(self.n_bits, "n_bits", rows.owner, low=1)
         rng = make_generator(self.random_state)
         features = rng.integers(rows.n_features, size=(2, n_bits))
@@ -187,7 +189,9 @@ class BatchDependent(PairHash):
 class Unseeded(PairHash):
     """A mistake: ``random_state`` is ignored."""
 
-    def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
+    def _learn(
+        self, rows: Rows, y: Any, progress: Callable[[str, int, int], None]
+    ) -> dict[str, Any]:
         features = np.random.default_rng().integers(rows.n_features, size=(2, self.n_bits))
         return {"n_bits_": self.n_bits, "features_": features.astype(np.float32)}
 
@@ -195,7 +199,9 @@ class Unseeded(PairHash):
 class Unvalidated(PairHash):
     """A mistake: the parameters are not checked."""
 
-    def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
+    def _learn(
+        self, rows: Rows, y: Any, progress: Callable[[str, int, int], None]
+    ) -> dict[str, Any]:
         rng = make_generator(self.random_state)
         features = rng.integers(rows.n_features, size=(2, self.n_bits))
         return {"n_bits_": self.n_bits, "features_": features.astype(np.float32)}
