@@ -5,10 +5,13 @@ the commands.
 
 ==================  ============================================================================
 ``artifacts.py``    every table and figure of the paper: the cases it needs, how it is presented
+``protocol.py``     how much is run: seeds, queries, or a quick version
 ``paper/``          what the paper reports and claims, and why results may differ
 ``data/``           the data sets, and the stand-ins for those that cannot be downloaded
 ``experiments/``    the methods, and what is measured in one case
 ``records.py``      cases, and the records of finished runs
+``runner.py``       list and run artifacts, and write the report
+``command.py``      the command line
 ``report/``         tables, figures and the HTML page, from records alone
 ``pages/``          generated pages of the documentation: gallery, comparison, published results
 ``theory/``         figures of the theory pages

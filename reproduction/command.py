@@ -13,9 +13,10 @@ from rich.table import Table
 
 from bitfold.errors import MissingDataError
 from reproduction import runner
-from reproduction.artifacts import ARTIFACTS, Artifact, Protocol
+from reproduction.artifacts import ARTIFACTS, Artifact
 from reproduction.demo.command import demo
 from reproduction.experiments.estimates import format_duration
+from reproduction.protocol import Protocol
 from reproduction.terminal import open_console
 
 app = typer.Typer(

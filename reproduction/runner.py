@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bitfold.errors import MissingDataError
-from reproduction.artifacts import ARTIFACTS, Artifact, Protocol
+from reproduction.artifacts import ARTIFACTS, Artifact
 from reproduction.data.loader import DataLoader, is_available
 from reproduction.experiments.estimates import estimate_from
 from reproduction.experiments.run import run_cases
+from reproduction.protocol import Protocol
 from reproduction.records import Case, RunRecords
 from reproduction.report.page import write_report
 from reproduction.report.select_records import select_records

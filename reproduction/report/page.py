@@ -13,11 +13,12 @@ from string import Template
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bitfold.io.atomic import replace_atomically
-from reproduction.artifacts import CALIBRATED, MANY_BASE_POINTS, Artifact, Protocol
+from reproduction.artifacts import CALIBRATED, MANY_BASE_POINTS, Artifact
 from reproduction.image_encoding import reduce_colors, reduce_inline_colors
 from reproduction.paper import deviations, reported
 from reproduction.paper.claims import CLAIMS, Verdict, judge_claims
 from reproduction.paper.deviations import ComparedValue
+from reproduction.protocol import Protocol
 from reproduction.records import Case
 from reproduction.report.presentation import Presentation
 from reproduction.report.tables import Cell, Table, describe_value, list_missing_lengths

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from reproduction.artifacts import Artifact, Protocol
+from reproduction.artifacts import Artifact
+from reproduction.protocol import Protocol
 from reproduction.records import Case
 from reproduction.shared_types import Record
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from reproduction.artifacts import ARTIFACTS, Protocol
+from reproduction.artifacts import ARTIFACTS
 from reproduction.data.loader import LOADERS
 from reproduction.experiments.methods import METHODS, PAPER_METHODS, SCAN, make_hasher
 from reproduction.experiments.run import MEASURES
+from reproduction.protocol import Protocol
 
 from bitfold.hashers import Hasher
 

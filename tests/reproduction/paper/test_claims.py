@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reproduction.artifacts import ARTIFACTS, Protocol
+from reproduction.artifacts import ARTIFACTS
 from reproduction.experiments.methods import SCAN
 from reproduction.paper.checks import Check, Means, MissingRecordsError, NoSuchCodesError
 from reproduction.paper.claims import CLAIMS, Claim, judge_claims
 from reproduction.paper.deviations import DISAGREEMENTS
+from reproduction.protocol import Protocol
 from reproduction.records import Case, RunRecords
 from reproduction.report.select_records import select_records
 from reproduction.shared_types import Record

@@ -7,9 +7,10 @@ from html import escape
 from pathlib import Path
 
 import pytest
-from reproduction.artifacts import ARTIFACTS, Protocol
+from reproduction.artifacts import ARTIFACTS
 from reproduction.paper.claims import CLAIMS
 from reproduction.paper.deviations import UNKNOWN_REASON, Reason
+from reproduction.protocol import Protocol
 from reproduction.records import Case
 from reproduction.report.page import describe_extent, write_report
 from reproduction.shared_types import Record

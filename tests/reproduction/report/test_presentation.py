@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from reproduction.artifacts import ARTIFACTS, Protocol
+from reproduction.artifacts import ARTIFACTS
 from reproduction.experiments.methods import SCAN
+from reproduction.protocol import Protocol
 from reproduction.records import Case
 from reproduction.report.presentation import present_by_length
 from tests.reproduction.fake_records import make_record

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from reproduction.artifacts import ARTIFACTS, Protocol
+from reproduction.artifacts import ARTIFACTS
+from reproduction.protocol import Protocol
 from reproduction.report.select_records import select_records
 from tests.reproduction.fake_records import make_record
 
