@@ -49,9 +49,9 @@ def lay_out(folder: Path) -> Path:
     np.save(folder / "vectors.npy", X)
     np.save(folder / "labels.npy", data.labels[:N_ROWS])
     np.save(folder / "queries.npy", data.queries[:N_QUERIES].astype(np.float32))
-    (folder / "pictures").mkdir()
+    (folder / "images").mkdir()
     for number, picture in enumerate(album[:N_ROWS]):
-        Image.fromarray(picture).save(folder / "pictures" / f"{number}.png")
+        Image.fromarray(picture).save(folder / "images" / f"{number}.png")
     hasher = bf.IMH(64, base=bf.KMeansBase(100), random_state=0).fit(X)
     hasher.save(folder / "model.bitfold")
     with bf.HammingIndex(64) as index:
