@@ -8,7 +8,7 @@ from typing import Any
 from bitfold._types import AnyArray
 from bitfold.errors import DataError, FormatError
 from bitfold.io import arrow
-from bitfold.io.formats.request import ReadRequest, import_extra
+from bitfold.io.formats.request import ReadRequest
 from bitfold.io.stream import Stream
 
 
@@ -72,5 +72,11 @@ def _read_matrices(file: Any, column: str, request: ReadRequest) -> Iterator[Any
 
 
 def _import_pyarrow() -> Any:
-    modules = ("pyarrow", "pyarrow.dataset", "pyarrow.parquet")
-    return import_extra("Reading .parquet files", "parquet", *modules)
+    try:
+        import pyarrow
+        import pyarrow.dataset
+        import pyarrow.parquet
+    except ImportError:
+        extra = 'pip install "bitfold[parquet]"'
+        raise ImportError(f"Reading .parquet files needs pyarrow: {extra}.") from None
+    return pyarrow

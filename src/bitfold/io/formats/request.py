@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any, NamedTuple
@@ -60,37 +58,6 @@ def translate_errors(path: PathLike, expected: str, *errors: type[Exception]) ->
         raise
     except translated as error:
         raise FormatError(f"{path} is not a valid file: expected {expected}.") from error
-
-
-def import_extra(purpose: str, extra: str, *modules: str) -> Any:
-    """Import optional modules and return the package of the first, or say how to install it.
-
-    Parameters
-    ----------
-    purpose
-        What needs the package, such as ``"Reading HDF5 files"``.
-    extra
-        The extra of bitfold that installs it.
-    modules
-        Modules of one package.
-
-    Raises
-    ------
-    ImportError
-        If a module is not installed.
-
-    Examples
-    --------
-    >>> import_extra("Reading HDF5 files", "hdf5", "h5py").__name__
-    'h5py'
-    """
-    package = modules[0].partition(".")[0]
-    try:
-        for module in modules:
-            import_module(module)
-    except ImportError:
-        raise ImportError(f'{purpose} needs {package}: pip install "bitfold[{extra}]".') from None
-    return sys.modules[package]
 
 
 class ReadRequest(NamedTuple):
