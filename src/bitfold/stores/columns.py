@@ -25,10 +25,8 @@ def check_column_types(columns: Mapping[str, type] | None, owner: str) -> dict[s
     for name, kind in types.items():
         _check_name(name, owner)
         if kind not in COLUMN_TYPES:
-            listed = ", ".join(t.__name__ for t in COLUMN_TYPES)
-            _validation.raise_invalid(
-                f"column {name!r}", owner, f"one of the types {listed}", repr(kind)
-            )
+            requirement = f"one of the types {', '.join(t.__name__ for t in COLUMN_TYPES)}"
+            _validation.raise_invalid(f"column {name!r}", owner, requirement, repr(kind))
     return types
 
 

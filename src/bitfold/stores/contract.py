@@ -17,17 +17,9 @@ from numpy.typing import ArrayLike
 from bitfold import _validation
 from bitfold._types import BoolArray, Float32Array, Ids, ProgressCallback
 from bitfold.codes import Codes, combine_digests
-from bitfold.search import (
-    Batch,
-    CodeIndex,
-    Hits,
-    RadiusHits,
-    Reranker,
-    check_codes,
-    count_candidates,
-    raise_unknown_ids,
-    rerank_hits,
-)
+from bitfold.search import Batch, CodeIndex, Hits, RadiusHits, Reranker, check_codes
+from bitfold.search.ids import raise_unknown_ids
+from bitfold.search.rerank import count_candidates, rerank_hits
 from bitfold.stores.conditions import Where, parse_conditions
 from bitfold.stores.loading import BatchLoader
 from bitfold.stores.schema import StoreSchema

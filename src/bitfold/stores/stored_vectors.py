@@ -67,22 +67,20 @@ class RerankByStoredVectors:
         """
         owner = type(self).__name__
         _validation.check_integer(self.n_candidates, "n_candidates", owner, low=1)
-        return _BoundReranker(self, fetch_vectors)
+        return _BoundReranker(self.queries, self.n_candidates, self.metric, fetch_vectors)
 
 
 @dataclass(frozen=True)
 class _BoundReranker:
-    settings: RerankByStoredVectors
+    queries: Any
+    n_candidates: int
+    metric: str
     fetch_vectors: Callable[[Ids], Float32Array]
-
-    @property
-    def n_candidates(self) -> int:
-        return self.settings.n_candidates
 
     def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> Float32Array:
         """Return the distances of all candidates, fetching each vector once per block."""
         owner = "RerankByStoredVectors"
-        queries = _validation.check_matrix(self.settings.queries, owner, name="queries")
+        queries = _validation.check_matrix(self.queries, owner, name="queries")
         if len(queries) != len(ids):
             requirement = f"one row for each of the {len(ids)} query codes"
             _validation.raise_invalid("queries", owner, requirement, f"{len(queries)} rows")
@@ -95,8 +93,5 @@ class _BoundReranker:
     ) -> Float32Array:
         unique = np.unique(ids)
         vectors = self.fetch_vectors(unique)
-        settings = self.settings
-        rerank = RerankByVectors(
-            vectors, queries, settings.n_candidates, settings.metric, ids=unique
-        )
+        rerank = RerankByVectors(vectors, queries, self.n_candidates, self.metric, ids=unique)
         return rerank.measure(ids, codes_of)

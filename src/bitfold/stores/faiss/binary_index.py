@@ -33,8 +33,8 @@ class BinaryIndex:
 
     def __init__(self, index: Any) -> None:
         self._owner = index  # the objects that faiss hands out do not keep it alive
-        self.index = add_id_map(index)
-        self.engine = unwrap_id_map(self.index)
+        self.index = _add_id_map(index)
+        self.engine = _unwrap_id_map(self.index)
 
     def __len__(self) -> int:
         return int(self.index.ntotal)
@@ -47,7 +47,8 @@ class BinaryIndex:
     @property
     def storage(self) -> Any:
         """The flat index that holds the codes of a Flat, HNSW or MultiHash index."""
-        return find_storage(self.engine)
+        is_flat = kind_of(self.engine) == "IndexBinaryFlat"
+        return faiss.downcast_IndexBinary(self.engine if is_flat else self.engine.storage)
 
     @cached_property
     def ids(self) -> Ids:
@@ -108,7 +109,7 @@ def kind_of(index: Any) -> str:
     return type(index).__name__
 
 
-def unwrap_id_map(index: Any) -> Any:
+def _unwrap_id_map(index: Any) -> Any:
     """Return the index inside an IDMap; an index without an IDMap is returned as it is."""
     inner = getattr(index, "index", None)
     engine = index if inner is None else faiss.downcast_IndexBinary(inner)
@@ -117,7 +118,7 @@ def unwrap_id_map(index: Any) -> Any:
     return engine
 
 
-def add_id_map(index: Any) -> Any:
+def _add_id_map(index: Any) -> Any:
     """Wrap an index that has no ids of its own in an IDMap; it may contain codes already."""
     if not isinstance(index, faiss.IndexBinary):
         _raise_unsupported(kind_of(index))
@@ -140,12 +141,6 @@ def add_id_map(index: Any) -> Any:
     return id_map
 
 
-def find_storage(engine: Any) -> Any:
-    """Return the flat index that holds the codes of a Flat, HNSW or MultiHash index."""
-    flat = engine if kind_of(engine) == "IndexBinaryFlat" else engine.storage
-    return faiss.downcast_IndexBinary(flat)
-
-
 def _raise_unsupported(value: str) -> NoReturn:
     requirement = "a Flat, IVF, HNSW or MultiHash binary index of faiss"
     _validation.raise_invalid("index", "FaissStore", requirement, value)
@@ -155,8 +150,7 @@ def _view_codes(flat: Any) -> UInt8Array:
     """Return a view of the codes of a flat index."""
     if not flat.ntotal:
         return np.empty((0, flat.code_size), np.uint8)
-    size = flat.ntotal * flat.code_size
-    view: UInt8Array = faiss.rev_swig_ptr(flat.xb.data(), size)
+    view: UInt8Array = faiss.rev_swig_ptr(flat.xb.data(), flat.ntotal * flat.code_size)
     return view.reshape(-1, flat.code_size)
 
 

@@ -65,10 +65,6 @@ def _search_blocks(
 
 
 def _search_range(index: BinaryIndex, codes: Codes, radius: int) -> RadiusHits:
-    if not len(index):
-        return RadiusHits(
-            np.zeros(len(codes) + 1, np.int64), np.empty(0, np.int64), np.empty(0, np.int32)
-        )
     # faiss excludes the radius itself.
     offsets, distances, positions = index.storage.range_search(codes.packed, radius + 1)
     queries = np.repeat(np.arange(len(codes)), np.diff(offsets.astype(np.int64)))

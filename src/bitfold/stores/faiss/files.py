@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from bitfold._types import PathLike
 from bitfold.errors import FormatError, MissingStoreError
 from bitfold.io.atomic import replace_atomically
-from bitfold.stores.faiss.binary_index import add_id_map, find_storage, kind_of, unwrap_id_map
+from bitfold.stores.faiss.binary_index import BinaryIndex, kind_of
 
 
 def read_index(path: PathLike) -> Any:
@@ -31,42 +30,37 @@ def read_index(path: PathLike) -> Any:
 
 def write_index(index: Any, path: PathLike) -> None:
     """Write a file that faiss can read; after an error the old file is unchanged."""
+    failure: Exception = OSError(f"faiss could not write {path}.")
     with replace_atomically(path) as file:
-        write = _ErrorRecorder(file.write)
+
+        def write(data: bytes) -> int:
+            nonlocal failure
+            try:
+                return file.write(data)
+            except Exception as error:
+                failure = error  # faiss replaces it by an error of its own
+                raise
+
         untyped: Any = faiss  # its type stubs are incomplete
         try:
             faiss.write_index_binary(index, untyped.PyCallbackIOWriter(write))
         except Exception:
-            raise write.error or OSError(f"faiss could not write {path}.") from None
-
-
-class _ErrorRecorder:
-    """Calls a function and keeps its exception, which faiss replaces by one of its own."""
-
-    def __init__(self, write: Callable[[bytes], int]) -> None:
-        self._write = write
-        self.error: Exception | None = None
-
-    def __call__(self, data: bytes) -> int:
-        try:
-            return self._write(data)
-        except Exception as error:
-            self.error = error
-            raise
+            raise failure from None
 
 
 def is_consistent(index: Any) -> bool:
     """Return whether sizes and links match; faiss itself would read beyond its memory."""
     index = faiss.downcast_IndexBinary(index)
-    engine = unwrap_id_map(add_id_map(index))
+    binary = BinaryIndex(index)
+    engine = binary.engine
     n_codes = engine.ntotal
     if engine.d <= 0 or n_codes < 0:
         return False
     if hasattr(index, "id_map") and not index.id_map.size() == n_codes == index.ntotal:
         return False
-    if kind_of(engine) == "IndexBinaryIVF":
+    if binary.is_ivf:
         return bool(sum(map(engine.invlists.list_size, range(engine.nlist))) == n_codes)
-    storage = find_storage(engine)
+    storage = binary.storage
     sizes = (storage.ntotal, storage.d, storage.xb.size())
     return sizes == (n_codes, engine.d, n_codes * engine.code_size) and (
         kind_of(engine) != "IndexBinaryHNSW" or _has_valid_links(engine)

@@ -13,16 +13,8 @@ from bitfold import _validation
 from bitfold._types import Float32Array, Ids, PathLike, ProgressCallback, UInt8Array
 from bitfold.codes import Codes, count_bytes
 from bitfold.errors import StoreError
-from bitfold.search import (
-    Batch,
-    HammingIndex,
-    Hits,
-    RadiusHits,
-    check_ids,
-    check_unique_ids,
-    group_radius_hits,
-    raise_duplicate_ids,
-)
+from bitfold.search import Batch, HammingIndex, Hits, RadiusHits, group_radius_hits
+from bitfold.search.ids import check_ids, check_unique_ids, raise_duplicate_ids
 from bitfold.stores.contract import Store
 from bitfold.stores.faiss.binary_index import BinaryIndex, kind_of
 from bitfold.stores.faiss.exact_search import search_flat, search_flat_within

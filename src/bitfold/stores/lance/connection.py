@@ -40,19 +40,12 @@ class LanceDatabase(NamedTuple):
         return found
 
 
-def import_lancedb() -> Any:
-    """Import lancedb, or explain how to install it."""
+def connect(uri: PathLike, options: dict[str, Any], *, must_exist: bool = False) -> LanceDatabase:
+    """Connect to a folder or an address such as ``s3://bucket/path``."""
     try:
         import lancedb
     except ImportError:
-        extra = 'pip install "bitfold[lancedb]"'
-        raise ImportError(f"LanceStore needs LanceDB: {extra}.") from None
-    return lancedb
-
-
-def connect(uri: PathLike, options: dict[str, Any], *, must_exist: bool = False) -> LanceDatabase:
-    """Connect to a folder or an address such as ``s3://bucket/path``."""
-    lancedb = import_lancedb()
+        raise ImportError('LanceStore needs LanceDB: pip install "bitfold[lancedb]".') from None
     name = _hide_secrets(str(uri))
     if must_exist and "://" not in fspath(uri) and not Path(uri).is_dir():
         raise MissingStoreError(f"{name} does not exist.")

@@ -18,7 +18,7 @@ from bitfold.search import Batch, Hits, RadiusHits, check_ids, group_radius_hits
 from bitfold.stores.conditions import Condition
 from bitfold.stores.lance.conditions import to_expression
 from bitfold.stores.lance.connection import connect, translate_errors
-from bitfold.stores.lance.record_batches import RecordBatches
+from bitfold.stores.lance.record_batches import check_new_ids, open_reader
 from bitfold.stores.lance.schema import read_schema, to_arrow_schema, to_matrix
 from bitfold.stores.lance.table import LanceTable
 from bitfold.stores.loading import BatchLoader
@@ -74,9 +74,9 @@ class LanceStore(TableStore):
         if exists and not replace:
             raise FileExistsError(f"{subject} exists already; open it, or pass replace=True.")
         schema, names = to_arrow_schema(loader.schema), loader.schema.names
-        rows = RecordBatches(loader.read(), schema, names)
+        batches = check_new_ids(loader.read())
         mode = "overwrite" if exists else "create"
-        with rows.reader() as reader, translate_errors(subject):
+        with open_reader(batches, schema, names) as reader, translate_errors(subject):
             engine = base.connection.create_table(table, reader, schema=schema, mode=mode)
         LanceTable(engine, names.id).store_metadata(loader.next_id, loader.model_digest)
         return cls(engine, names)
@@ -88,9 +88,9 @@ class LanceStore(TableStore):
     def _load(self, loader: BatchLoader) -> None:
         table, next_id = self._table, self._table.next_id()
         batches = loader.read(next_id, table.model_digest())
-        names = self._schema.names
-        rows = RecordBatches(batches, table.engine.schema, names, next_id, table.find_ids)
-        with rows.reader() as reader, table.translate_errors():
+        batches = check_new_ids(batches, next_id, table.find_ids)
+        reading = open_reader(batches, table.engine.schema, self._schema.names)
+        with reading as reader, table.translate_errors():
             table.engine.add(reader)
         table.store_metadata(loader.next_id, loader.model_digest)
         self._model_digest = loader.model_digest
@@ -172,12 +172,9 @@ class LanceStore(TableStore):
         queries = np.repeat(np.arange(len(codes)), list(map(len, rows)))
         ids = [table[self._schema.names.id].to_numpy() for table in rows]
         distances = [table["_distance"].to_numpy() for table in rows]
-        return group_radius_hits(
-            queries,
-            np.concatenate([np.empty(0, np.int64), *ids]),
-            np.concatenate([np.empty(0, np.float32), *distances]),
-            len(codes),
-        )
+        all_ids = np.concatenate([np.empty(0, np.int64), *ids])
+        all_distances = np.concatenate([np.empty(0, np.float32), *distances])
+        return group_radius_hits(queries, all_ids, all_distances, len(codes))
 
     def _probe_one(self, code: UInt8Array, k: int, conditions: Any) -> Any:
         names = self._schema.names

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -127,8 +127,6 @@ class LanceTable:
         with self.translate_errors():
             return self.engine.schema.field(self._id).metadata or {}
 
-    @contextmanager
-    def translate_errors(self) -> Iterator[None]:
+    def translate_errors(self) -> AbstractContextManager[None]:
         """Raise the errors of LanceDB as errors about this table."""
-        with translate_errors(f"Table {self.engine.name!r}"):
-            yield
+        return translate_errors(f"Table {self.engine.name!r}")

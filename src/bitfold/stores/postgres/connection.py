@@ -41,8 +41,7 @@ def import_psycopg() -> Any:
     try:
         import psycopg
     except ImportError:
-        extra = 'pip install "bitfold[postgres]"'
-        raise ImportError(f"PgvectorStore needs psycopg: {extra}.") from None
+        raise ImportError('PgvectorStore needs psycopg: pip install "bitfold[postgres]".') from None
     return psycopg
 
 

@@ -114,14 +114,10 @@ def _encode_text(value: str) -> bytes:
     return struct.pack(">i", len(content)) + content
 
 
-def _encode_time(value: datetime) -> bytes:
-    return struct.pack(">iq", 8, (value - _EPOCH) // timedelta(microseconds=1))
-
-
 _ENCODERS: dict[type, Callable[[Any], bytes]] = {
     bool: lambda value: struct.pack(">i?", 1, value),
     int: lambda value: struct.pack(">iq", 8, value),
     float: lambda value: struct.pack(">id", 8, value),
     str: _encode_text,
-    datetime: _encode_time,
+    datetime: lambda value: struct.pack(">iq", 8, (value - _EPOCH) // timedelta(microseconds=1)),
 }

@@ -146,7 +146,7 @@ class PgvectorStore(TableStore):
         n_features = self._check_has_vectors()
         fields = [field for (field,) in self._fetch(ids, [self._schema.names.vector])]
         if None in fields:
-            raise StoreError(f"{self._describe()} has rows without a vector among these ids.")
+            raise StoreError(f"{self._table.describe()} has rows without a vector among these ids.")
         return copy_format.decode_vectors(fields, n_features)
 
     def columns(self, ids: ArrayLike) -> dict[str, list[Any]]:
@@ -231,9 +231,6 @@ class PgvectorStore(TableStore):
             if status == TransactionStatus.IDLE:
                 cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             yield
-
-    def _describe(self) -> str:
-        return self._table.database.describe(self._table.name)
 
     def _fetch(self, ids: ArrayLike, columns: list[str]) -> list[tuple[Any, ...]]:
         """Return columns of some ids, in the order of the ids; bits and vectors as bytes."""

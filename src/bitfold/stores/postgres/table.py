@@ -47,14 +47,17 @@ class PostgresTable:
     def __init__(self, database: PostgresDatabase, name: str, names: ColumnNames) -> None:
         self.database, self.name, self.names = database, name, names
 
+    def describe(self) -> str:
+        """Return the name of the table in errors."""
+        return self.database.describe(self.name)
+
     def read_catalog(self) -> list[tuple[Any, ...]]:
         """Return name, type, size and uniqueness of each column."""
         with self.cursor() as cursor:
-            rows: list[tuple[Any, ...]] = cursor.execute(
-                CATALOG_QUERY, [quote_table(self.name)]
-            ).fetchall()
+            cursor.execute(CATALOG_QUERY, [quote_table(self.name)])
+            rows: list[tuple[Any, ...]] = cursor.fetchall()
         if not rows:
-            raise MissingStoreError(f"{self.database.describe(self.name)} does not exist.")
+            raise MissingStoreError(f"{self.describe()} does not exist.")
         return rows
 
     def next_id(self, cursor: Any) -> int:
@@ -117,7 +120,7 @@ class PostgresTable:
 
         connection = self.database.connection
         with (
-            translate_errors(self.database.describe(self.name)),
+            translate_errors(self.describe()),
             connection.transaction(),
             connection.cursor(binary=binary, row_factory=tuple_row) as cursor,
         ):
