@@ -80,14 +80,11 @@ def _stack_column(column: Any, owner: str) -> da.Array:
     if first is None:
         raise DataError(f"{name} of {owner} must have at least 1 row, got an empty column.")
     width, dtype = first
-    blocks = [
-        da.from_delayed(
-            make_task(_stack_partition, part, number, width, dtype, name, owner),
-            (np.nan, width),
-            dtype,
-        )
+    tasks = [
+        make_task(_stack_partition, part, number, width, dtype, name, owner)
         for number, part in enumerate(partitions)
     ]
+    blocks = [da.from_delayed(task, (np.nan, width), dtype) for task in tasks]
     return da.concatenate(blocks, allow_unknown_chunksizes=True)
 
 
@@ -96,15 +93,13 @@ def _inspect_first(partition: Any, name: str, owner: str) -> tuple[int, str] | N
     if not len(partition):
         return None
     if isinstance(partition.iloc[0], str):
-        raise ParameterTypeError(
-            name,
-            owner,
-            "vectors",
+        value = (
             "strings; set Dask's option dataframe.convert-string to False, "
-            "which otherwise converts Python lists to strings",
+            "which otherwise converts Python lists to strings"
         )
-    value = np.atleast_1d(_to_array(partition.iloc[0]))
-    return value.size, "f4" if np.can_cast(value.dtype, np.float32) else "f8"
+        raise ParameterTypeError(name, owner, "vectors", value)
+    vector = np.atleast_1d(_to_array(partition.iloc[0]))
+    return vector.size, "f4" if np.can_cast(vector.dtype, np.float32) else "f8"
 
 
 def _stack_partition(

@@ -14,19 +14,10 @@ import numpy as np
 from dask.delayed import Delayed
 
 from bitfold._types import Float32Array, Float64Array
+from bitfold.distributed import _kmeans_passes as passes
 from bitfold.distributed._dask_rows import DaskRows, take_rows
 from bitfold.distributed._graph import make_task, reduce_in_order, send
 from bitfold.distributed._input import block_edges, list_blocks
-from bitfold.distributed._kmeans_passes import (
-    ClusterSums,
-    KeyedRows,
-    add_arrays,
-    add_sums,
-    count_nearest,
-    draw_seeds,
-    merge_smallest,
-    sum_block,
-)
 from bitfold.neighbors import NearestBasePoints
 
 N_ROUNDS = 5
@@ -99,8 +90,8 @@ class ClusterRows:
                 break
             new = np.unique(drawn.rows, axis=0)
             points = np.concatenate([points, new])
-        tasks = [make_task(count_nearest, state, len(points)) for state in states]
-        return WeightedPoints(points, reduce_in_order(tasks, add_arrays))
+        tasks = [make_task(passes.count_nearest, state, len(points)) for state in states]
+        return WeightedPoints(points, reduce_in_order(tasks, passes.add_arrays))
 
     def _draw_round(
         self,
@@ -109,25 +100,25 @@ class ClusterRows:
         n_points: int,
         rng: np.random.Generator,
         size: int,
-    ) -> tuple[list[Delayed | None], KeyedRows]:
+    ) -> tuple[list[Delayed | None], passes.KeyedRows]:
         """Take the new candidates into account, then draw the next ones."""
         candidates = send(NearestBasePoints(new, 1), "candidates")
         seed, first = int(rng.integers(2**63)), n_points - len(new)
+        draw = passes.draw_seeds
         tasks = [
-            make_task(
-                draw_seeds, b.block, b.first_row, self.reader, candidates, first, state, seed, size
-            )
+            make_task(draw, b.block, b.first_row, self.reader, candidates, first, state, seed, size)
             for b, state in zip(self.blocks, states, strict=True)
         ]
         updated = list(dask.persist(*tasks))
         drawn = [make_task(attrgetter("drawn"), state) for state in updated]
-        return updated, reduce_in_order(drawn, partial(merge_smallest, size))
+        return updated, reduce_in_order(drawn, partial(passes.merge_smallest, size))
 
-    def sum_rows(self, centers: Float32Array) -> ClusterSums:
+    def sum_rows(self, centers: Float32Array) -> passes.ClusterSums:
         """Assign all rows to their nearest centers, in one pass."""
         nearest = send(NearestBasePoints(centers, 1), "centers")
-        sums: ClusterSums = reduce_in_order(
-            [make_task(sum_block, b.block, b.first_row, self.reader, nearest) for b in self.blocks],
-            add_sums,
-        )
+        tasks = [
+            make_task(passes.sum_block, b.block, b.first_row, self.reader, nearest)
+            for b in self.blocks
+        ]
+        sums: passes.ClusterSums = reduce_in_order(tasks, passes.add_sums)
         return sums

@@ -221,7 +221,7 @@ def search(
     if not tasks:
         return HammingIndex(queries.n_bits).search(queries, k)
     on_step = partial(progress, "search") if progress else None
-    hits: Hits = reduce_in_order(tasks, partial(_merge, k), on_step)
+    hits: Hits = reduce_in_order(tasks, lambda *parts: merge_hits(parts, k), on_step)
     return hits
 
 
@@ -262,7 +262,3 @@ def _search_block(block: Any, queries: Codes, k: int, first_id: int) -> Hits:
     # Dask arrays have no digest; without one, codes are accepted for any queries.
     index.add(Codes(packed, queries.n_bits), ids=ids)
     return index.search(queries, k)
-
-
-def _merge(k: int, *parts: Hits) -> Hits:
-    return merge_hits(parts, k)

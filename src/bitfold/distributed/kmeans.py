@@ -137,7 +137,12 @@ def find_centers(
         if len(candidates.points) > m:
             break
     else:
-        _warn_if_fewer(len(candidates.points), m)
+        if (n_distinct := len(candidates.points)) < m:
+            warnings.warn(
+                f"{m} base points were requested, but there are only {n_distinct} distinct rows; "
+                f"all of them form the base set.",
+                stacklevel=4,
+            )
         return candidates.points
     centers = reduce_candidates(candidates, m, rng)
     for step in range(_N_SAMPLE_STEPS + max_iter):
@@ -199,12 +204,3 @@ def _find_nearest(points: Float32Array, centers: NearestBasePoints) -> Int32Arra
     step = block_length(max(centers.points.shape))
     starts = range(0, len(points), step)
     return np.concatenate([centers.find(points[i : i + step]).indices[:, 0] for i in starts])
-
-
-def _warn_if_fewer(n_distinct: int, m: int) -> None:
-    if n_distinct < m:
-        warnings.warn(
-            f"{m} base points were requested, but there are only {n_distinct} distinct rows; "
-            f"all of them form the base set.",
-            stacklevel=5,
-        )
