@@ -14,6 +14,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
+from typer import Argument, Option
 
 from bitfold import datasets
 from bitfold._types import ProgressCallback
@@ -27,21 +28,17 @@ from bitfold.datasets import Dataset, draw_queries
 from bitfold.evaluation import evaluate, warm_up
 from bitfold.io.records import RunRecords
 
-LABELED_DATASETS: dict[str, Callable[..., Dataset]] = {
+DATASETS: dict[str, Callable[..., Dataset]] = {
     "digits": datasets.digits,
     "mnist": datasets.mnist,
     "cifar10": datasets.cifar10,
     **{f"manifold-{d}": partial(datasets.manifold, n_features=d) for d in (10, 16, 32, 64)},
-}
-"""Data sets in which items with the same label are relevant."""
-
-UNLABELED_DATASETS: dict[str, Callable[..., Dataset]] = {
     "sift1m": datasets.sift1m,
     "gist1m": datasets.gist1m,
 }
-"""Data sets in which the closest rows are relevant."""
 
-DATASETS = LABELED_DATASETS | UNLABELED_DATASETS
+UNLABELED_DATASETS = ("sift1m", "gist1m")
+"""Data sets in which the closest rows are relevant, not the items with the same label."""
 
 MAX_QUERIES = 1000
 """Default number of queries, unless a tenth of the rows of a file is less."""
@@ -50,31 +47,30 @@ MAX_QUERIES = 1000
 def compare(
     data: Annotated[
         str,
-        typer.Argument(
+        Argument(
             help=f"Data set (digits, mnist, cifar10, manifold-10, …) or file: {VECTOR_FORMATS}."
         ),
     ],
     labels: Annotated[
-        Path | None, typer.Option(help=f"Labels of the rows of a file: {LABEL_FORMATS}.")
+        Path | None, Option(help=f"Labels of the rows of a file: {LABEL_FORMATS}.")
     ] = None,
-    bits: Annotated[str, typer.Option(help="Code lengths.")] = "16,32,64,128",
+    bits: Annotated[str, Option(help="Code lengths.")] = "16,32,64,128",
     methods: Annotated[
-        str,
-        typer.Option(help="Methods such as imh,itq; all; or supervised, which learn from labels."),
+        str, Option(help="Methods such as imh,itq; all; or supervised, which learn from labels.")
     ] = "all",
     queries: Annotated[
         int | None,
-        typer.Option(min=1, help="Rows to hold out; by default 1000, or a tenth of a small file."),
+        Option(min=1, help="Rows to hold out; by default 1000, or a tenth of a small file."),
     ] = None,
     rows: Annotated[
-        int, typer.Option(min=0, help="Rows to search in, chosen at random; 0 takes all.")
+        int, Option(min=0, help="Rows to search in, chosen at random; 0 takes all.")
     ] = 0,
-    repeats: Annotated[int, typer.Option(min=1, help="Number of seeds to average over.")] = 1,
+    repeats: Annotated[int, Option(min=1, help="Number of seeds to average over.")] = 1,
     records: Annotated[
         Path | None,
-        typer.Option(help="JSON-lines file: results are appended, existing ones not repeated."),
+        Option(help="JSON-lines file: results are appended, existing ones not repeated."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line per run.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON line per run.")] = False,
 ) -> None:
     """Compare methods and code lengths on your data, and recommend one.
 
@@ -141,7 +137,8 @@ class CompareRequest(NamedTuple):
         if data in DATASETS:
             if labels is not None:
                 raise typer.BadParameter(f"--labels cannot be used with the data set {data}.")
-            return cls(data, None, n_queries or MAX_QUERIES, n_rows, data in LABELED_DATASETS, "")
+            is_labeled = data not in UNLABELED_DATASETS
+            return cls(data, None, n_queries or MAX_QUERIES, n_rows, is_labeled, "")
         path = Path(data)
         if data == "-" or not _inputs.InputRef.parse(path).path.exists():
             known = ", ".join(DATASETS)

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from bitfold.cli._inputs import VECTOR_FORMATS, check_exists, fingerprint, open_vectors
 from bitfold.cli._outputs import FORCE_HELP, check_output, explain_full_disk
@@ -17,14 +17,14 @@ from bitfold.io import encode_to_file
 
 
 def encode(
-    model: Annotated[Path, typer.Argument(help="Model that bitfold fit wrote.")],
-    vectors: Annotated[Path, typer.Argument(help=f"Vectors, one per row: {VECTOR_FORMATS}.")],
-    out: Annotated[Path, typer.Option(help="Codes file to write, such as vectors.codes.")],
+    model: Annotated[Path, Argument(help="Model that bitfold fit wrote.")],
+    vectors: Annotated[Path, Argument(help=f"Vectors, one per row: {VECTOR_FORMATS}.")],
+    out: Annotated[Path, Option(help="Codes file to write, such as vectors.codes.")],
     restart: Annotated[
-        bool, typer.Option("--restart", help="Discard what an interrupted run has done.")
+        bool, Option("--restart", help="Discard what an interrupted run has done.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help=FORCE_HELP)] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    force: Annotated[bool, Option("--force", help=FORCE_HELP)] = False,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Encode vectors with a model, and write a codes file.
 
@@ -56,12 +56,7 @@ def _encode(model: Path, vectors: Path, out: Path, restart: bool) -> dict[str, A
                     report("rows", done, total)
 
                 n_rows = encode_to_file(
-                    hasher,
-                    X,
-                    out,
-                    stamp=fingerprint(vectors),
-                    restart=restart,
-                    progress=count_rows,
+                    hasher, X, out, stamp=fingerprint(vectors), restart=restart, progress=count_rows
                 )
     except KeyboardInterrupt:
         if n_done:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
 from rich.table import Table
+from typer import Argument, Option
 
 from bitfold import _validation
 from bitfold._types import AnyArray, Int64Array
@@ -34,23 +34,20 @@ MAX_HELD_OUT = 1000
 
 
 def evaluate(
-    model: Annotated[Path, typer.Argument(help="Model that bitfold fit wrote.")],
-    vectors: Annotated[Path, typer.Argument(help=f"Vectors to search in: {VECTOR_FORMATS}.")],
-    labels: Annotated[
-        Path | None, typer.Option(help=f"Labels of the vectors: {LABEL_FORMATS}.")
-    ] = None,
+    model: Annotated[Path, Argument(help="Model that bitfold fit wrote.")],
+    vectors: Annotated[Path, Argument(help=f"Vectors to search in: {VECTOR_FORMATS}.")],
+    labels: Annotated[Path | None, Option(help=f"Labels of the vectors: {LABEL_FORMATS}.")] = None,
     queries: Annotated[
-        Path | None, typer.Option(help="Query vectors; by default, rows are held out.")
+        Path | None, Option(help="Query vectors; by default, rows are held out.")
     ] = None,
-    query_labels: Annotated[Path | None, typer.Option(help="Labels of the queries.")] = None,
+    query_labels: Annotated[Path | None, Option(help="Labels of the queries.")] = None,
     hold_out: Annotated[
-        int | None,
-        typer.Option(min=1, help="Rows to hold out; by default a tenth, at most 1000."),
+        int | None, Option(min=1, help="Rows to hold out; by default a tenth, at most 1000.")
     ] = None,
-    radius: Annotated[int, typer.Option(min=0, help="Hamming radius of the lookup.")] = 2,
-    cutoff: Annotated[int, typer.Option(min=1, help="Number of first results to measure.")] = 100,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the choice of queries.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    radius: Annotated[int, Option(min=0, help="Hamming radius of the lookup.")] = 2,
+    cutoff: Annotated[int, Option(min=1, help="Number of first results to measure.")] = 100,
+    seed: Annotated[int, Option(min=0, help="Seed of the choice of queries.")] = 0,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Measure how good the codes of a model are.
 
@@ -87,10 +84,10 @@ class EvaluateRequest(NamedTuple):
 
 
 class EncodedQueries(NamedTuple):
-    """Codes of database and queries, and which items are relevant."""
+    """Codes of queries and database, and which items are relevant."""
 
-    database: Codes
     queries: Codes
+    database: Codes
     relevance: Relevance
     relevant: str
 
@@ -100,31 +97,24 @@ def _evaluate(model: Path, request: EvaluateRequest, radius: int, cutoff: int) -
     with show_progress() as display:
         with display.spinner("reading"):
             hasher = load(model)
-        encoded = _encode(hasher, request, display)
-        cutoff = min(cutoff, len(encoded.database))
+        queries, database, relevance, relevant = _encode(hasher, request, display)
+        cutoff = min(cutoff, len(database))
         with display.bar("measure") as report:
             quality = measure_codes(
-                encoded.queries,
-                encoded.database,
-                encoded.relevance,
-                cutoffs=[cutoff],
-                radius=radius,
-                progress=report,
+                queries, database, relevance, cutoffs=[cutoff], radius=radius, progress=report
             )
-    measured = asdict(quality)
-    for name in ("cutoffs", "precision_at", "recall_at"):
-        del measured[name]
+    measures = ("map", "radius", "precision", "recall", "f1")
     return {
         "model": str(model),
         "method": type(hasher).__name__,
         "bits": hasher.n_bits_,
-        "database": len(encoded.database),
-        "queries": len(encoded.queries),
-        "relevant": encoded.relevant,
+        "database": len(database),
+        "queries": len(queries),
+        "relevant": relevant,
         "cutoff": cutoff,
         "precision_at_cutoff": quality.precision_at[0],
         "recall_at_cutoff": quality.recall_at[0],
-        **measured,
+        **{name: getattr(quality, name) for name in measures},
     }
 
 
@@ -149,7 +139,7 @@ def _encode(hasher: Hasher, request: EvaluateRequest, display: ProgressDisplay) 
     if not known.any():
         raise DataError("No query has a label: all of them are -1.")
     relevance = Relevance.from_labels(query_labels[known], labels)
-    return EncodedQueries(database, queries[known], relevance, "items with the same label")
+    return EncodedQueries(queries[known], database, relevance, "items with the same label")
 
 
 def _encode_unlabeled(
@@ -168,7 +158,7 @@ def _encode_unlabeled(
     with display.spinner("searching for the closest rows"):
         closest = _find_closest(X, Q, rows)
     relevant = f"the {closest.shape[1]:,} closest items"
-    return EncodedQueries(database, queries, Relevance.from_neighbors(closest), relevant)
+    return EncodedQueries(queries, database, Relevance.from_neighbors(closest), relevant)
 
 
 def _choose_queries(n_rows: int, request: EvaluateRequest) -> tuple[Int64Array, Int64Array]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import webbrowser
 from contextlib import ExitStack
@@ -12,9 +11,10 @@ from typing import Annotated
 
 import numpy as np
 import typer
+from typer import Argument, Option
 
 from bitfold.cli._inputs import LABEL_FORMATS, VECTOR_FORMATS, read_labels, read_vectors
-from bitfold.cli._terminal import show_progress
+from bitfold.cli._terminal import print_summary, show_progress
 
 try:
     from bitfold.explorer.address import ListenAddress
@@ -31,41 +31,37 @@ except ImportError as error:
 
 def explore(
     indexes: Annotated[
-        list[Path],
-        typer.Argument(help="Index; two, with two models, to compare.", exists=True),
+        list[Path], Argument(help="Index; two, with two models, to compare.", exists=True)
     ],
     model: Annotated[
         list[Path],
-        typer.Option(help="Model of the index; once per index, in the same order.", exists=True),
+        Option(help="Model of the index; once per index, in the same order.", exists=True),
     ],
     images: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help="Folder of images, named by id or in the order of ids, or .npy or .npz.",
             exists=True,
         ),
     ] = None,
     vectors: Annotated[
-        Path | None,
-        typer.Option(help=f"Vectors, for exact neighbors and the map: {VECTOR_FORMATS}."),
+        Path | None, Option(help=f"Vectors, for exact neighbors and the map: {VECTOR_FORMATS}.")
     ] = None,
-    labels: Annotated[
-        Path | None, typer.Option(help=f"Labels to color by: {LABEL_FORMATS}.")
-    ] = None,
+    labels: Annotated[Path | None, Option(help=f"Labels to color by: {LABEL_FORMATS}.")] = None,
     text: Annotated[
-        Path | None, typer.Option(help="Text file with one line per item.", exists=True)
+        Path | None, Option(help="Text file with one line per item.", exists=True)
     ] = None,
-    sample: Annotated[int, typer.Option(min=1, max=50_000, help="Items on the map.")] = 4000,
+    sample: Annotated[int, Option(min=1, max=50_000, help="Items on the map.")] = 4000,
     host: Annotated[
-        str, typer.Option(help="Address to listen on; 0.0.0.0 for all interfaces.")
+        str, Option(help="Address to listen on; 0.0.0.0 for all interfaces.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free one.")] = 0,
+    port: Annotated[int, Option(min=0, max=65535, help="Port; 0 for any free one.")] = 0,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(help="Another host name of the server, for example behind a proxy."),
+        Option(help="Another host name of the server, for example behind a proxy."),
     ] = None,
-    browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the address as JSON.")] = False,
+    browser: Annotated[bool, Option(help="Open the page in the browser.")] = True,
+    as_json: Annotated[bool, Option("--json", help="Print the address as JSON.")] = False,
 ) -> None:
     """Look at codes in the browser.
 
@@ -123,10 +119,9 @@ def _make_names(models: list[Path]) -> list[str]:
 
 def _announce(place: ListenAddress, open_browser: bool, as_json: bool) -> None:
     """Print the address of the page, and open it."""
-    if as_json:
-        typer.echo(json.dumps({"url": place.url, "host": place.host, "port": place.port}))
-    else:
-        typer.echo(f"Explorer at {place.url}\nPress Ctrl-C to stop.")
+    summary = {"url": place.url, "host": place.host, "port": place.port}
+    text = f"Explorer at {place.url}\nPress Ctrl-C to stop."
+    print_summary(summary, text, as_json=as_json)
     if not place.loopback:
         warning = "Anyone with this address can connect from other machines, without encryption."
         typer.echo(warning, err=True)

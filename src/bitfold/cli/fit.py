@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from bitfold.cli import _inputs
 from bitfold.cli._inputs import LABEL_FORMATS, VECTOR_FORMATS
@@ -17,26 +17,22 @@ from bitfold.hashers import Hasher
 
 
 def fit(
-    vectors: Annotated[Path, typer.Argument(help=f"Vectors, one per row: {VECTOR_FORMATS}.")],
-    out: Annotated[Path, typer.Option(help="Model to write.")],
+    vectors: Annotated[Path, Argument(help=f"Vectors, one per row: {VECTOR_FORMATS}.")],
+    out: Annotated[Path, Option(help="Model to write.")],
     bits: Annotated[
-        int | None,
-        typer.Option(min=1, max=1024, help="Code length; by default that of the method."),
+        int | None, Option(min=1, max=1024, help="Code length; by default that of the method.")
     ] = None,
-    labels: Annotated[
-        Path | None, typer.Option(help=f"Labels, one per row: {LABEL_FORMATS}.")
-    ] = None,
+    labels: Annotated[Path | None, Option(help=f"Labels, one per row: {LABEL_FORMATS}.")] = None,
     method: Annotated[
-        str | None,
-        typer.Option(help=f"{METHOD_HELP}. Default: imh, or supervisedimh with labels."),
+        str | None, Option(help=f"{METHOD_HELP}. Default: imh, or supervisedimh with labels.")
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Another parameter; repeatable."),
+        Option("--set", metavar="NAME=VALUE", help="Another parameter; repeatable."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
-    force: Annotated[bool, typer.Option("--force", help=FORCE_HELP)] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    seed: Annotated[int, Option(min=0, help="Random seed.")] = 0,
+    force: Annotated[bool, Option("--force", help=FORCE_HELP)] = False,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Learn codes from vectors, and write the model.
 

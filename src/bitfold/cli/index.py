@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from bitfold.cli._inputs import check_exists, read_labels
 from bitfold.cli._outputs import FORCE_HELP, check_new
@@ -16,19 +16,18 @@ from bitfold.search import HammingIndex
 
 def index(
     codes: Annotated[
-        Path,
-        typer.Argument(help="Codes file that bitfold encode wrote, or a .npy of packed codes."),
+        Path, Argument(help="Codes file that bitfold encode wrote, or a .npy of packed codes.")
     ],
-    out: Annotated[Path, typer.Option(help="Index to write (a folder).")],
+    out: Annotated[Path, Option(help="Index to write (a folder).")],
     bits: Annotated[
         int | None,
-        typer.Option(min=1, max=1024, help="Code length in a .npy, if it is not a multiple of 8."),
+        Option(min=1, max=1024, help="Code length in a .npy, if it is not a multiple of 8."),
     ] = None,
     ids: Annotated[
-        Path | None, typer.Option(help="Ids of the codes, .npy; by default 0, 1, 2, …")
+        Path | None, Option(help="Ids of the codes, .npy; by default 0, 1, 2, …")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help=FORCE_HELP)] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    force: Annotated[bool, Option("--force", help=FORCE_HELP)] = False,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Build an index from codes.
 

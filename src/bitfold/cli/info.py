@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import typer
+from typer import Argument, Option
 
 from bitfold.cli._inputs import check_exists, is_codes_file
 from bitfold.cli._terminal import print_summary
@@ -18,8 +18,8 @@ from bitfold.search import HammingIndex
 
 
 def info(
-    path: Annotated[Path, typer.Argument(help="Model or codes file, or index (a folder).")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    path: Annotated[Path, Argument(help="Model or codes file, or index (a folder).")],
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show what a model, a codes file or an index contains.
 
@@ -31,10 +31,10 @@ def info(
     else:
         summary = _describe_codes(path) if is_codes_file(path) else _describe_model(path)
     width = max(map(len, summary))
-    lines = [
+    lines = (
         f"{name.replace('_', ' '):{width}}  {_format_value(value)}"
         for name, value in summary.items()
-    ]
+    )
     print_summary(summary, "\n".join(lines), as_json=as_json)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from bitfold.cli._outputs import FORCE_HELP, check_new
 from bitfold.cli._stores import ADDRESS_HELP, check_table, open_store
@@ -14,15 +14,14 @@ from bitfold.stores import to_index
 
 
 def pull(
-    source: Annotated[str, typer.Argument(help=ADDRESS_HELP)],
-    index: Annotated[Path, typer.Argument(help="Index to write (a folder).")],
-    table: Annotated[str | None, typer.Option(help="Table to read; none for faiss.")] = None,
+    source: Annotated[str, Argument(help=ADDRESS_HELP)],
+    index: Annotated[Path, Argument(help="Index to write (a folder).")],
+    table: Annotated[str | None, Option(help="Table to read; none for faiss.")] = None,
     bits: Annotated[
-        int | None,
-        typer.Option(help="Code length of a faiss file, if it is not a multiple of 8."),
+        int | None, Option(help="Code length of a faiss file, if it is not a multiple of 8.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help=FORCE_HELP)] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    force: Annotated[bool, Option("--force", help=FORCE_HELP)] = False,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Copy codes from Postgres, LanceDB or a faiss file into an index.
 

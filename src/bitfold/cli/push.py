@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from bitfold._types import ProgressCallback
 from bitfold.cli._inputs import check_exists, read_vectors
@@ -17,18 +18,17 @@ from bitfold.stores import FaissStore, iter_batches
 
 
 def push(
-    index: Annotated[Path, typer.Argument(help="Index (a folder).")],
-    target: Annotated[str, typer.Argument(help=ADDRESS_HELP)],
-    table: Annotated[str | None, typer.Option(help="Table to create; none for faiss.")] = None,
+    index: Annotated[Path, Argument(help="Index (a folder).")],
+    target: Annotated[str, Argument(help=ADDRESS_HELP)],
+    table: Annotated[str | None, Option(help="Table to create; none for faiss.")] = None,
     vectors: Annotated[
-        Path | None,
-        typer.Option(help="Original vectors to store for re-ranking; row i has id i."),
+        Path | None, Option(help="Original vectors to store for re-ranking; row i has id i.")
     ] = None,
     factory: Annotated[
-        str, typer.Option(help="Kind of faiss index: BFlat, BIVF1024, BHNSW32, BHash4x16.")
+        str, Option(help="Kind of faiss index: BFlat, BIVF1024, BHNSW32, BHash4x16.")
     ] = "BFlat",
-    force: Annotated[bool, typer.Option("--force", help=FORCE_HELP)] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    force: Annotated[bool, Option("--force", help=FORCE_HELP)] = False,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Copy an index into Postgres, LanceDB or a faiss file.
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
+from typer import Argument, Option
 
 from bitfold._types import AnyArray
 from bitfold.cli._inputs import VECTOR_FORMATS, check_exists, open_vectors, read_vectors
@@ -27,30 +28,23 @@ QUERY_BLOCK = 4096
 
 
 def search(
-    index: Annotated[Path, typer.Argument(help="Index that bitfold index wrote.")],
+    index: Annotated[Path, Argument(help="Index that bitfold index wrote.")],
     queries: Annotated[
-        Path,
-        typer.Argument(help=f"Vectors, one per row: {VECTOR_FORMATS}. Without --model, codes."),
+        Path, Argument(help=f"Vectors, one per row: {VECTOR_FORMATS}. Without --model, codes.")
     ],
-    model: Annotated[
-        Path | None, typer.Option(help="Model that encoded the items of the index.")
-    ] = None,
+    model: Annotated[Path | None, Option(help="Model that encoded the items of the index.")] = None,
     k: Annotated[
-        int | None, typer.Option("-k", min=1, help=f"Items per query; {DEFAULT_K} by default.")
+        int | None, Option("-k", min=1, help=f"Items per query; {DEFAULT_K} by default.")
     ] = None,
     radius: Annotated[
-        int | None, typer.Option(min=0, help="Find all items within this Hamming distance.")
+        int | None, Option(min=0, help="Find all items within this Hamming distance.")
     ] = None,
     rerank: Annotated[
-        Path | None, typer.Option(help="Original vectors to re-rank by; row i has id i.")
+        Path | None, Option(help="Original vectors to re-rank by; row i has id i.")
     ] = None,
-    candidates: Annotated[
-        int, typer.Option(min=1, help="Nearest codes per query to re-rank.")
-    ] = 200,
-    metric: Annotated[str, typer.Option(help="Metric of re-ranking: l2, ip or cosine.")] = "l2",
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one line of JSON per query.")
-    ] = False,
+    candidates: Annotated[int, Option(min=1, help="Nearest codes per query to re-rank.")] = 200,
+    metric: Annotated[str, Option(help="Metric of re-ranking: l2, ip or cosine.")] = "l2",
+    as_json: Annotated[bool, Option("--json", help="Print one line of JSON per query.")] = False,
 ) -> None:
     """Find the nearest items of an index by Hamming distance.
 

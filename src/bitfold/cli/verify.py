@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from bitfold.cli._inputs import check_exists, is_codes_file
 from bitfold.cli._terminal import print_summary
@@ -15,8 +15,8 @@ from bitfold.search.disk.index_folder import verify as verify_index
 
 
 def verify(
-    path: Annotated[Path, typer.Argument(help="Model or codes file, or index (a folder).")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    path: Annotated[Path, Argument(help="Model or codes file, or index (a folder).")],
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Check every byte of a model, a codes file or an index.
 
