@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ftplib
+import io
 import logging
 import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 from bitfold._progress import show_progress
-from bitfold._types import ProgressCallback
+from bitfold._types import ProgressCallback, StepCallback
 from bitfold.errors import DownloadError, FormatError, MissingDataError
 from bitfold.io.cache import cache_root, make_cache_folder
 
@@ -221,7 +223,7 @@ def fetch(remote: RemoteFile, path: Path, progress: ProgressCallback) -> None:
     )
     try:
         with _quiet_pooch():
-            registry.fetch(path.name, downloader=_Downloader(path.name, progress))
+            registry.fetch(path.name, downloader=partial(_download, partial(progress, path.name)))
     except ValueError as error:
         raise FormatError(f"{remote.url} is damaged or has changed. {error}") from error
     except (OSError, EOFError, ftplib.Error) as error:
@@ -230,53 +232,41 @@ def fetch(remote: RemoteFile, path: Path, progress: ProgressCallback) -> None:
         warnings.warn(f"{remote.url} was not verified: its sha256 is unknown.", stacklevel=2)
 
 
-class _Downloader:
+def _download(report: StepCallback, url: str, path: str, registry: Any) -> None:
     """Download over HTTP or FTP with pooch, and report the progress."""
+    import pooch
 
-    def __init__(self, name: str, progress: ProgressCallback) -> None:
-        self._name = name
-        self._progress = progress
-
-    def __call__(self, url: str, path: str, registry: Any) -> None:
-        import pooch
-
-        options = {"timeout": TIMEOUT_SECONDS, "chunk_size": _CHUNK_BYTES}
-        with Path(path).open("wb") as file:
-            target = _ReportingFile(file, self._name, self._progress)
-            if url.startswith("ftp:"):
-                download: Any = pooch.FTPDownloader(**options)
-            else:
-                # Compressed transfer would unpack .gz files on the way.
-                headers = {"User-Agent": "bitfold", "Accept-Encoding": "identity"}
-                download = pooch.HTTPDownloader(progressbar=target, headers=headers, **options)
-            download(url, target, registry)
+    options = {"timeout": TIMEOUT_SECONDS, "chunk_size": _CHUNK_BYTES}
+    with _ReportingFile(path, report) as target:
+        if url.startswith("ftp:"):
+            download: Any = pooch.FTPDownloader(**options)
+        else:
+            # Compressed transfer would unpack .gz files on the way.
+            headers = {"User-Agent": "bitfold", "Accept-Encoding": "identity"}
+            download = pooch.HTTPDownloader(progressbar=target, headers=headers, **options)
+        download(url, target, registry)
 
 
-class _ReportingFile:
+class _ReportingFile(io.BufferedWriter):
     """A file that reports how much was written; for pooch it is the progress bar as well."""
 
-    def __init__(self, file: BinaryIO, name: str, progress: ProgressCallback) -> None:
-        self.total = 0  # set by pooch over HTTP
-        self._file = file
-        self._name = name
-        self._progress = progress
+    total = 0  # set by pooch over HTTP
 
-    def write(self, chunk: bytes) -> int:
-        n_bytes = self._file.write(chunk)
-        self._progress(self._name, self._file.tell(), self.total)
+    def __init__(self, path: str, report: StepCallback) -> None:
+        super().__init__(io.FileIO(path, "wb"))
+        self._report = report
+
+    def write(self, chunk: Any) -> int:
+        """Write a chunk, and report the position after it."""
+        n_bytes = super().write(chunk)
+        self._report(self.tell(), self.total)
         return n_bytes
-
-    def flush(self) -> None:
-        self._file.flush()
 
     def update(self, n_bytes: int) -> None:
         """Ignore: progress is reported by ``write``."""
 
     def reset(self) -> None:
         """Ignore: progress is reported by ``write``."""
-
-    def close(self) -> None:
-        """Ignore: the file is closed by its owner."""
 
 
 @contextmanager

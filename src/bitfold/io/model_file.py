@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -133,10 +134,12 @@ def read_model(path: PathLike, *, mmap: bool = False) -> StoredModel:
         raise FormatError(f"{path} is a directory or a device, not a model.")
     try:
         with safe_open(path, framework="np") as file:
-            source = _MappedArrays(path) if mmap else file
-            content = _parse_content(path, source.metadata())
-            names = source.keys()
-            arrays = {name: source.get_tensor(name) for name in names}
+            if mmap:
+                metadata, named = _map_arrays(path)
+            else:
+                metadata, names = file.metadata(), file.keys()
+                named = ((name, file.get_tensor(name)) for name in names)
+            content, arrays = _parse_content(path, metadata), dict(named)
         digest = content.pop("sha256")
         is_intact = digest == _compute_digest(content, arrays)
     except SafetensorError as error:
@@ -209,30 +212,20 @@ def _parse_content(path: Path, metadata: Any) -> dict[str, Any]:
     return content
 
 
-class _MappedArrays:
-    """The arrays of a file that safetensors has validated, without copying them.
+def _map_arrays(path: Path) -> tuple[Any, Iterator[tuple[str, AnyArray]]]:
+    """Return the metadata and the arrays of a file that safetensors has validated.
 
-    Has the methods of ``safe_open`` that are needed here. The metadata come from the same map as
-    the arrays, because the file may just have been replaced.
+    The metadata come from the same map as the arrays, because the file may just have been replaced.
     """
+    data = np.memmap(path, np.uint8, "r")
+    start = 8 + int.from_bytes(data[:8].tobytes(), "little")
+    header = parse_json_object(data[8:start].tobytes()) or {}
 
-    def __init__(self, path: Path) -> None:
-        self._data = np.memmap(path, np.uint8, "r")
-        self._start = 8 + int.from_bytes(self._data[:8].tobytes(), "little")
-        self._header = parse_json_object(self._data[8 : self._start].tobytes()) or {}
-        self._metadata = self._header.pop("__metadata__", None)
+    def view(entry: dict[str, Any]) -> AnyArray:
+        begin, end = (start + offset for offset in entry["data_offsets"])
+        return _align(data[begin:end].view(_DTYPES[entry["dtype"]]).reshape(entry["shape"]))
 
-    def metadata(self) -> Any:
-        return self._metadata
-
-    def keys(self) -> list[str]:
-        return list(self._header)
-
-    def get_tensor(self, name: str) -> AnyArray:
-        entry = self._header[name]
-        begin, end = (self._start + offset for offset in entry["data_offsets"])
-        stored = self._data[begin:end].view(_DTYPES[entry["dtype"]])
-        return _align(stored.reshape(entry["shape"]))
+    return header.pop("__metadata__", None), ((name, view(header[name])) for name in header)
 
 
 def _align(array: AnyArray) -> AnyArray:

@@ -22,6 +22,7 @@ class QueryGroup(NamedTuple):
     items: Ids
 
 
+@dataclass(frozen=True)
 class Relevance(ABC):
     """Which items of the database are relevant to which query.
 
@@ -32,6 +33,8 @@ class Relevance(ABC):
     ----------
     group_of
         Number of the group of each query.
+    n_items
+        Number of items in the database; None if any number above the largest id is right.
 
     Examples
     --------
@@ -41,6 +44,7 @@ class Relevance(ABC):
     """
 
     group_of: Ids
+    n_items: int | None
 
     @staticmethod
     def from_labels(query_labels: ArrayLike, labels: ArrayLike) -> Relevance:
@@ -94,7 +98,7 @@ class Relevance(ABC):
         array([2, 4])
         """
         lists = check_id_lists(ids, "ids", "Relevance.from_neighbors")
-        return _NeighborLists(np.arange(len(lists)), lists)
+        return _NeighborLists(np.arange(len(lists)), None, lists)
 
     @abstractmethod
     def items(self, group: int) -> Ids:
@@ -110,7 +114,6 @@ class Relevance(ABC):
         Ids, unique and ascending.
         """
 
-    @abstractmethod
     def check_sizes(self, n_queries: int, n_items: int) -> None:
         """Raise unless the relevance is for these numbers of queries and items.
 
@@ -126,6 +129,13 @@ class Relevance(ABC):
         DataError
             If the relevance is for another number.
         """
+        n_own = len(self.group_of)
+        if n_own != n_queries:
+            raise DataError(f"The relevance is for {n_own} queries, but there are {n_queries}.")
+        if self.n_items not in (None, n_items):
+            raise DataError(
+                f"The relevance is for {self.n_items} database items, but there are {n_items}."
+            )
 
     def groups(self, size: int) -> Iterator[QueryGroup]:
         """Iterate over all queries, grouped by their relevant items.
@@ -152,37 +162,28 @@ class Relevance(ABC):
 class _SingleLabels(Relevance):
     """Items sorted by label, so that those of one label are a slice."""
 
-    group_of: Ids
     order: Ids
     starts: Ids
 
     def items(self, group: int) -> Ids:
         return self.order[self.starts[group] : self.starts[group + 1]]
 
-    def check_sizes(self, n_queries: int, n_items: int) -> None:
-        _check_sizes(len(self.group_of), len(self.order), n_queries, n_items)
-
 
 @dataclass(frozen=True)
 class _LabelSets(Relevance):
     """Distinct label sets of the queries, and the items that have each label (rows: labels)."""
 
-    group_of: Ids
     sets: BoolArray
     has_label: BoolArray
 
     def items(self, group: int) -> Ids:
         return np.flatnonzero(self.has_label[self.sets[group]].any(axis=0))
 
-    def check_sizes(self, n_queries: int, n_items: int) -> None:
-        _check_sizes(len(self.group_of), self.has_label.shape[1], n_queries, n_items)
-
 
 @dataclass(frozen=True)
 class _NeighborLists(Relevance):
     """One list of ids per query."""
 
-    group_of: Ids
     ids: SignedIntArray
 
     def items(self, group: int) -> Ids:
@@ -190,7 +191,7 @@ class _NeighborLists(Relevance):
         return ids[ids >= 0].astype(np.int64)
 
     def check_sizes(self, n_queries: int, n_items: int) -> None:
-        _check_sizes(len(self.ids), n_items, n_queries, n_items)
+        super().check_sizes(n_queries, n_items)
         if self.ids.size and self.ids.max() >= n_items:
             requirement = f"below the number of database items, {n_items}"
             _validation.raise_invalid(
@@ -214,7 +215,7 @@ def relate_by_labels(
     narrow = np.uint16 if len(classes) < 1 << 16 else np.int64
     order = np.argsort(number.astype(narrow), kind="stable")
     starts = np.searchsorted(number[order], np.arange(len(classes) + 1))
-    return _SingleLabels(group_of, order, starts)
+    return _SingleLabels(group_of, n_items, order, starts)
 
 
 def to_relevance(
@@ -250,7 +251,7 @@ def _relate_by_label_sets(
         requirement = f"a matrix of {d.shape[1]} classes, like labels"
         _validation.raise_invalid("query_labels", "Relevance.from_labels", requirement, q.shape[1])
     sets, group_of = np.unique(q, axis=0, return_inverse=True)
-    return _LabelSets(group_of.reshape(-1), sets, np.ascontiguousarray(d.T))
+    return _LabelSets(group_of.reshape(-1), n_items, sets, np.ascontiguousarray(d.T))
 
 
 def _check_indicators(labels: ArrayLike, n_rows: int, name: str) -> BoolArray:
@@ -277,12 +278,3 @@ def check_id_lists(ids: ArrayLike, name: str, owner: str) -> SignedIntArray:
         got = f"{array.dtype} of shape {array.shape}"
         _validation.raise_invalid(name, owner, "integers of shape (queries, ids)", got)
     return array
-
-
-def _check_sizes(has_queries: int, has_items: int, n_queries: int, n_items: int) -> None:
-    if has_queries != n_queries:
-        raise DataError(f"The relevance is for {has_queries} queries, but there are {n_queries}.")
-    if has_items != n_items:
-        raise DataError(
-            f"The relevance is for {has_items} database items, but there are {n_items}."
-        )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bitfold._types import AnyArray
-from bitfold.io.formats.request import ReadRequest
+from bitfold.io.formats.request import ReadRequest, import_optional
 from bitfold.io.stream import Stream
 
 _EXPECTED = "an HDF5 file with a matrix"
@@ -48,12 +48,7 @@ def read_hdf5_labels(request: ReadRequest) -> AnyArray:
 
 def import_h5py() -> Any:
     """Import h5py, or say how to install it."""
-    try:
-        import h5py
-    except ImportError:
-        extra = 'pip install "bitfold[hdf5]"'
-        raise ImportError(f"Reading HDF5 files needs h5py: {extra}.") from None
-    return h5py
+    return import_optional("h5py", "HDF5 files", "hdf5")
 
 
 def _map_contiguous(path: Path, dataset: Any) -> AnyArray | None:

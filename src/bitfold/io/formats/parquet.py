@@ -8,7 +8,7 @@ from typing import Any
 from bitfold._types import AnyArray
 from bitfold.errors import DataError, FormatError
 from bitfold.io import arrow
-from bitfold.io.formats.request import ReadRequest
+from bitfold.io.formats.request import ReadRequest, import_optional
 from bitfold.io.stream import Stream
 
 
@@ -72,11 +72,6 @@ def _read_matrices(file: Any, column: str, request: ReadRequest) -> Iterator[Any
 
 
 def _import_pyarrow() -> Any:
-    try:
-        import pyarrow
-        import pyarrow.dataset
-        import pyarrow.parquet
-    except ImportError:
-        extra = 'pip install "bitfold[parquet]"'
-        raise ImportError(f"Reading .parquet files needs pyarrow: {extra}.") from None
-    return pyarrow
+    for submodule in ("dataset", "parquet"):
+        import_optional(f"pyarrow.{submodule}", ".parquet files", "parquet")
+    return import_optional("pyarrow", ".parquet files", "parquet")

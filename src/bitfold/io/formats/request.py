@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -58,6 +59,15 @@ def translate_errors(path: PathLike, expected: str, *errors: type[Exception]) ->
         raise
     except translated as error:
         raise FormatError(f"{path} is not a valid file: expected {expected}.") from error
+
+
+def import_optional(name: str, kind: str, extra: str) -> Any:
+    """Import the library that reads a kind of files, or say how to install it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        install = f'pip install "bitfold[{extra}]"'
+        raise ImportError(f"Reading {kind} needs {name.partition('.')[0]}: {install}.") from None
 
 
 class ReadRequest(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bitfold.errors import FormatError
-from bitfold.io.formats.request import ReadRequest
+from bitfold.io.formats.request import ReadRequest, import_optional
 from bitfold.io.stream import Stream
 
 _SAFE_CODECS = {
@@ -20,7 +20,7 @@ _EXPECTED = "a Zarr array of numbers"
 
 def open_zarr(request: ReadRequest) -> Stream:
     """Open a matrix: the array of the folder, or one of its group."""
-    zarr = _import_zarr()
+    zarr = import_optional("zarr", ".zarr folders", "zarr")
     with request.translate_errors(_EXPECTED, Exception):
         node = zarr.open(request.path, mode="r")
     if hasattr(node, "arrays"):
@@ -62,12 +62,3 @@ def _list_codecs(tree: Any) -> list[str]:
     inner.append(tree.get("configuration") if "name" in tree else None)
     own = [str(tree[key]) for key in ("id", "name") if key in tree]
     return own + [name for item in inner for name in _list_codecs(item)]
-
-
-def _import_zarr() -> Any:
-    try:
-        import zarr
-    except ImportError:
-        extra = 'pip install "bitfold[zarr]"'
-        raise ImportError(f"Reading .zarr folders needs zarr: {extra}.") from None
-    return zarr

@@ -23,7 +23,7 @@ from bitfold.search.disk import directory
 from bitfold.search.disk import manifest as manifests
 from bitfold.search.disk.loading import describe_segment, list_files, load_segments
 from bitfold.search.disk.manifest import Manifest
-from bitfold.search.disk.segment_file import DeletedFile, SegmentFile, StoredSegment
+from bitfold.search.disk.segment_file import DeletedFile, StoredSegment
 from bitfold.search.segment import Segment
 
 if TYPE_CHECKING:
@@ -219,19 +219,16 @@ class IndexFolder:
 
     def _store(self, segment: Segment, number: int) -> StoredSegment:
         """Write the parts of a segment that are not on the disk yet."""
-        known = {id(part) for stored in self._stored for part in (stored.body, stored.marks)}
+        known = {id(part) for stored in self._stored for part in (stored.file, stored.marks)}
         suffix = f"{self._generation}-{number}.bin"
-        if isinstance(segment, StoredSegment) and id(segment.body) in known:
-            body = segment.body
-            if not segment.n_deleted or id(segment.marks) in known:
-                return segment
+        if isinstance(segment, StoredSegment) and id(segment.file) in known:
+            stored = segment
         else:
-            body = SegmentFile.write(self.path / f"segment-{suffix}", segment, self.n_bits)
-        if not segment.n_deleted:
-            return StoredSegment(body)
-        return StoredSegment(
-            body, DeletedFile.write(self.path / f"deleted-{suffix}", segment.deleted)
-        )
+            stored = StoredSegment.write(self.path / f"segment-{suffix}", segment, self.n_bits)
+        if not segment.n_deleted or (stored is segment and id(stored.marks) in known):
+            return stored
+        marks = DeletedFile.write(self.path / f"deleted-{suffix}", segment.deleted)
+        return stored.with_marks(marks)
 
     def _undo(self) -> None:
         """Remove what a failed commit wrote, unless the manifest already lists it."""

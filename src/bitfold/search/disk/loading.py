@@ -7,7 +7,7 @@ from pathlib import Path
 from bitfold.errors import FormatError
 from bitfold.search.disk import manifest as manifests
 from bitfold.search.disk.manifest import FileEntry, Manifest, SegmentEntry
-from bitfold.search.disk.segment_file import DeletedFile, SegmentFile, StoredSegment
+from bitfold.search.disk.segment_file import DeletedFile, StoredSegment
 
 
 def load_segments(path: Path) -> tuple[Manifest, list[StoredSegment]]:
@@ -31,12 +31,11 @@ def _open_segment(path: Path, n_bits: int, entry: SegmentEntry) -> StoredSegment
             raise FormatError(
                 f"{path / file.file} is damaged: it has {n_bytes} bytes instead of {file.n_bytes}."
             )
-    body = SegmentFile(path / entry.segment.file, n_bits)
-    stored = StoredSegment(body)
+    stored = StoredSegment(path / entry.segment.file, n_bits)
     if entry.deleted:
-        stored = StoredSegment(body, DeletedFile(path / entry.deleted.file, body.n_items))
+        stored.marks = DeletedFile(path / entry.deleted.file, stored.n_items)
     if describe_segment(stored) != entry:
-        raise FormatError(f"{body.file.path} is damaged: it is not the file in the manifest.")
+        raise FormatError(f"{stored.file.path} is damaged: it is not the file in the manifest.")
     return stored
 
 

@@ -7,6 +7,7 @@ relies on is checked before it sees an array, so that no file can make it read o
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 
@@ -21,8 +22,44 @@ from bitfold.search.segment import MAX_ITEMS, Segment, read_only
 _NO_FLAGS = read_only(np.empty(0, bool))
 
 
-class SegmentFile:
-    """The codes and ids of a segment, shared by all versions of it that differ in deleted items.
+class DeletedFile:
+    """Marks the deleted items of a segment.
+
+    Parameters
+    ----------
+    path
+        A file written by :meth:`write`.
+    n_items
+        Number of items of the segment.
+    """
+
+    def __init__(self, path: Path, n_items: int) -> None:
+        self.file = ArrayFile(path, "deleted")
+        self._n_items = n_items
+        self.n_deleted: int = self.file.meta.get("n_deleted", -1)
+        layout = {"deleted": ArrayLayout("U8", (-(-n_items // 8),))}
+        is_valid = type(self.n_deleted) is int and 1 <= self.n_deleted <= n_items
+        if not is_valid or self.file.layout != layout or self.file.meta.get("n_items") != n_items:
+            raise _inconsistent_header(path)
+
+    @classmethod
+    def write(cls, path: Path, deleted: BoolArray) -> DeletedFile:
+        """Write one bit per item."""
+        meta = {"n_items": len(deleted), "n_deleted": int(np.count_nonzero(deleted))}
+        write_arrays(path, "deleted", meta, {"deleted": np.packbits(deleted)})
+        return cls(path, len(deleted))
+
+    @cached_property
+    def flags(self) -> BoolArray:
+        """One boolean per item."""
+        flags = np.unpackbits(self.file.array("deleted"), count=self._n_items).view(bool)
+        if np.count_nonzero(flags) != self.n_deleted:
+            raise _invalid_values(self.file.path, "deleted")
+        return read_only(flags)
+
+
+class StoredSegment(Segment):
+    """A segment whose arrays are read from files on first use.
 
     Parameters
     ----------
@@ -34,17 +71,14 @@ class SegmentFile:
 
     def __init__(self, path: Path, n_bits: int) -> None:
         self.file = ArrayFile(path, "segment")
+        self.marks: DeletedFile | BoolArray = _NO_FLAGS
         self._n_bits = n_bits
-        layout = self.file.layout
-        self.n_items: int = self.file.meta.get("n_items", -1)
-        self.first_id: int | None = self.file.meta.get("first_id")
-        shape = layout["words"].shape if "words" in layout else ()
-        self.n_distinct = shape[-1] if shape else 0
-        if not (self._has_valid_counts() and layout in self._valid_layouts()):
+        self._first_id: int | None = self.file.meta.get("first_id")
+        if not (self._has_valid_counts() and self.file.layout in self._valid_layouts()):
             raise _inconsistent_header(path)
 
     @classmethod
-    def write(cls, path: Path, segment: Segment, n_bits: int) -> SegmentFile:
+    def write(cls, path: Path, segment: Segment, n_bits: int) -> StoredSegment:
         """Write codes and ids; of consecutive ids only the first is stored."""
         ids, n = segment.ids, segment.n_items
         consecutive = n > 0 and int(ids[-1]) - int(ids[0]) == n - 1
@@ -92,14 +126,73 @@ class SegmentFile:
     @cached_property
     def ids(self) -> Ids:
         """The id of each item, ascending."""
-        if self.first_id is not None:
-            return read_only(self.first_id + np.arange(self.n_items))
+        if self._first_id is not None:
+            return read_only(self._first_id + np.arange(self.n_items))
         ids = self.file.array("ids")
         self._require(_is_ascending(ids), "ids")
         return ids
 
+    @property
+    def deleted(self) -> BoolArray:
+        """Whether each item is deleted."""
+        return self.marks.flags if isinstance(self.marks, DeletedFile) else self.marks
+
+    @cached_property
+    def n_items(self) -> int:
+        """Number of items, including deleted ones."""
+        n_items: int = self.file.meta.get("n_items", -1)
+        return n_items
+
+    @cached_property
+    def n_deleted(self) -> int:
+        """Number of deleted items."""
+        if isinstance(self.marks, DeletedFile):
+            return self.marks.n_deleted
+        return int(np.count_nonzero(self.marks))
+
+    @cached_property
+    def n_distinct(self) -> int:
+        """Number of distinct codes."""
+        shape = self.file.layout["words"].shape if "words" in self.file.layout else ()
+        return shape[-1] if shape else 0
+
+    @property
+    def files(self) -> list[ArrayFile]:
+        """The file of codes and ids and, if it exists, the file of deleted items."""
+        marks = [self.marks.file] if isinstance(self.marks, DeletedFile) else []
+        return [self.file, *marks]
+
+    def verify(self) -> None:
+        """Check every byte; raise FormatError if one is damaged."""
+        # Consecutive ids are not in the file, and would only take memory.
+        ids = ("ids",) if self._first_id is None else ()
+        for name in ("words", "starts", "members", "deleted", *ids):
+            getattr(self, name)
+
+    def with_marks(self, marks: DeletedFile | BoolArray) -> StoredSegment:
+        """Return the segment with other deleted items; arrays that were verified stay so."""
+        other = copy(self)
+        other.marks = marks
+        for name in ("n_deleted", "live"):
+            vars(other).pop(name, None)
+        return other
+
+    def ids_of(self, items: NDArray[np.integer]) -> Ids:
+        """Return the ids of some items."""
+        first = self._first_id
+        return super().ids_of(items) if first is None else first + items.astype(np.int64)
+
+    def _locate(self, ids: Ids) -> Int64Array:
+        first = self._first_id
+        if first is None:
+            return super()._locate(ids)
+        return np.where((ids >= first) & (ids < first + self.n_items), ids - first, -1)
+
+    def _with_deleted(self, deleted: BoolArray) -> Segment:
+        return self.with_marks(read_only(deleted))
+
     def _has_valid_counts(self) -> bool:
-        n, first = self.n_items, self.first_id
+        n, first = self.n_items, self._first_id
         valid = type(n) is int and self.n_distinct <= n <= MAX_ITEMS
         if first is None:
             return valid
@@ -108,7 +201,7 @@ class SegmentFile:
     def _valid_layouts(self) -> list[dict[str, ArrayLayout]]:
         """Return the layouts with starts and members, and without if all codes are distinct."""
         n, n_distinct = self.n_items, self.n_distinct
-        n_ids = n if self.first_id is None else 0
+        n_ids = n if self._first_id is None else 0
         shapes = [(n_distinct + 1, n)] if n else []
         if n_distinct == n:
             shapes.append((0, 0))
@@ -125,127 +218,6 @@ class SegmentFile:
     def _require(self, is_valid: bool | np.bool_, name: str) -> None:
         if not is_valid:
             raise _invalid_values(self.file.path, name)
-
-
-class DeletedFile:
-    """Marks the deleted items of a segment.
-
-    Parameters
-    ----------
-    path
-        A file written by :meth:`write`.
-    n_items
-        Number of items of the segment.
-    """
-
-    def __init__(self, path: Path, n_items: int) -> None:
-        self.file = ArrayFile(path, "deleted")
-        self._n_items = n_items
-        self.n_deleted: int = self.file.meta.get("n_deleted", -1)
-        layout = {"deleted": ArrayLayout("U8", (-(-n_items // 8),))}
-        is_valid = type(self.n_deleted) is int and 1 <= self.n_deleted <= n_items
-        if not is_valid or self.file.layout != layout or self.file.meta.get("n_items") != n_items:
-            raise _inconsistent_header(path)
-
-    @classmethod
-    def write(cls, path: Path, deleted: BoolArray) -> DeletedFile:
-        """Write one bit per item."""
-        meta = {"n_items": len(deleted), "n_deleted": int(np.count_nonzero(deleted))}
-        write_arrays(path, "deleted", meta, {"deleted": np.packbits(deleted)})
-        return cls(path, len(deleted))
-
-    @cached_property
-    def flags(self) -> BoolArray:
-        """One boolean per item."""
-        flags = np.unpackbits(self.file.array("deleted"), count=self._n_items).view(bool)
-        if np.count_nonzero(flags) != self.n_deleted:
-            raise _invalid_values(self.file.path, "deleted")
-        return read_only(flags)
-
-
-class StoredSegment(Segment):
-    """A segment whose arrays are read from files on first use.
-
-    Parameters
-    ----------
-    body
-        The file of codes and ids.
-    marks
-        The file of deleted items, or flags that are not stored yet; empty if no item is deleted.
-    """
-
-    def __init__(self, body: SegmentFile, marks: DeletedFile | BoolArray = _NO_FLAGS) -> None:
-        self.body = body
-        self.marks = marks
-
-    @property
-    def words(self) -> Words:
-        """The distinct codes."""
-        return self.body.words
-
-    @property
-    def starts(self) -> UInt32Array:
-        """Where the items of each code begin."""
-        return self.body.starts
-
-    @property
-    def members(self) -> UInt32Array:
-        """The items in the order of their codes."""
-        return self.body.members
-
-    @property
-    def ids(self) -> Ids:
-        """The id of each item; :meth:`ids_of` takes less memory."""
-        return self.body.ids
-
-    @property
-    def deleted(self) -> BoolArray:
-        """Whether each item is deleted."""
-        return self.marks.flags if isinstance(self.marks, DeletedFile) else self.marks
-
-    @property
-    def n_items(self) -> int:
-        """Number of items, including deleted ones."""
-        return self.body.n_items
-
-    @cached_property
-    def n_deleted(self) -> int:
-        """Number of deleted items."""
-        if isinstance(self.marks, DeletedFile):
-            return self.marks.n_deleted
-        return int(np.count_nonzero(self.marks))
-
-    @property
-    def n_distinct(self) -> int:
-        """Number of distinct codes."""
-        return self.body.n_distinct
-
-    @property
-    def files(self) -> list[ArrayFile]:
-        """The file of codes and ids and, if it exists, the file of deleted items."""
-        marks = [self.marks.file] if isinstance(self.marks, DeletedFile) else []
-        return [self.body.file, *marks]
-
-    def verify(self) -> None:
-        """Check every byte; raise FormatError if one is damaged."""
-        # Consecutive ids are not in the file, and would only take memory.
-        ids = ("ids",) if self.body.first_id is None else ()
-        for name in ("words", "starts", "members", "deleted", *ids):
-            getattr(self, name)
-
-    def ids_of(self, items: NDArray[np.integer]) -> Ids:
-        """Return the ids of some items."""
-        first = self.body.first_id
-        return super().ids_of(items) if first is None else first + items.astype(np.int64)
-
-    def _locate(self, ids: Ids) -> Int64Array:
-        first = self.body.first_id
-        if first is None:
-            return super()._locate(ids)
-        return np.where((ids >= first) & (ids < first + self.n_items), ids - first, -1)
-
-    def _with_deleted(self, deleted: BoolArray) -> Segment:
-        return StoredSegment(self.body, read_only(deleted))
 
 
 def _is_ascending(values: AnyArray) -> bool:
