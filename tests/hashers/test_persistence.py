@@ -705,3 +705,17 @@ def test_digest_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_unfitted_hasher_has_no_digest() -> None:
     with pytest.raises(NotFittedError):
         _ = small().model_digest
+
+
+def test_the_last_definition_of_a_class_is_loaded(tmp_path: Path) -> None:
+    """As after running the cell of a notebook twice."""
+
+    def define() -> type[LSH]:
+        class Redefined(LSH):
+            """A hasher of a user."""
+
+        return Redefined
+
+    kinds = [define(), define()]
+    kinds[1](8, random_state=0).fit(np.eye(4)).save(tmp_path / "model")
+    assert type(bitfold.load(tmp_path / "model")) is kinds[1]

@@ -82,7 +82,9 @@ def _restore_hasher(model: StoredModel, kind: type[Any]) -> Hasher:
 
 def _find_class(root: type[Any], name: str) -> type[Any] | None:
     """Return the concrete class with this name, which may be a user's own."""
-    return next((kind for kind in _iter_subclasses(root) if kind.__name__ == name), None)
+    found = [kind for kind in _iter_subclasses(root) if kind.__name__ == name]
+    # The last one: in a notebook, a class may have been defined again.
+    return found[-1] if found else None
 
 
 def _iter_subclasses(root: type[Any]) -> Iterator[type[Any]]:
