@@ -114,8 +114,7 @@ def project_sample(
         return rows.block(start, stop) if chosen is None else rows.take(chosen[start:stop])
 
     def project(values: Float32Array) -> Float32Array:
-        projected: Float32Array = values @ W
-        return projected
+        return values @ W
 
     out = np.empty((n, W.shape[1]), np.float32)
     starts = range(0, n, step)

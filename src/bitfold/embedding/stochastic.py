@@ -248,8 +248,7 @@ class GramBlocks:
 
     def compute(self, rows: slice) -> Float32Array:
         """Return the inner products of some points with all points."""
-        products: Float32Array = self.Y[rows] @ self._transposed
-        return products
+        return self.Y[rows] @ self._transposed
 
 
 def sum_over_row_blocks(work: Callable[[slice], float], m: int) -> float:

@@ -93,8 +93,7 @@ def reconstruction_errors(bits: BoolArray, pairs: TrainingPairs) -> Float64Array
     n_different = np.zeros(len(pairs.partners))
     for bit in bits:
         n_different += bit[rows] != bit[pairs.partners]
-    errors: Float64Array = pairs.targets - n_different / len(bits)
-    return errors
+    return pairs.targets - n_different / len(bits)
 
 
 def reconstruct(

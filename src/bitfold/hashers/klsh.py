@@ -46,8 +46,7 @@ def compute_coefficients(K: Float64Array, subsets: Float64Array) -> Float64Array
     -------
     One row per subset, one column per anchor.
     """
-    coefficients: Float64Array = subsets @ inverse_root(K, _RELATIVE_ZERO)
-    return coefficients
+    return subsets @ inverse_root(K, _RELATIVE_ZERO)
 
 
 class KLSH(KernelHasher):

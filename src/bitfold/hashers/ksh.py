@@ -77,8 +77,7 @@ class Residual:
         total = class_sums.sum(axis=0)
         explained = self.bits @ K
         S_K = 2 * class_sums.T @ class_sums - np.outer(total, total)
-        product: Float64Array = self.n_bits * S_K - explained.T @ explained
-        return product
+        return self.n_bits * S_K - explained.T @ explained
 
     def subtract(self, h: Float64Array) -> None:
         """Subtract h hᵀ for a bit h, 1 or -1 for each row."""
@@ -89,8 +88,7 @@ class Residual:
 
 def smooth_sign(x: Float64Array) -> Float64Array:
     """Return φ(x) = 2 / (1 + exp(-x)) - 1."""
-    phi: Float64Array = np.tanh(x / 2)
-    return phi
+    return np.tanh(x / 2)
 
 
 def smooth_loss(a: Float64Array, K: Float64Array, residual: Residual) -> tuple[float, Float64Array]:

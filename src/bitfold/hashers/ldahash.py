@@ -67,8 +67,7 @@ def _weighted_covariance(rows: Rows, labeled: LabeledRows, scatter: Scatter) -> 
         values = values[labeled.rows[first:last] - start]
         values -= means[classes]
         values *= weights[classes, None]
-        product: Float32Array = values.T @ values
-        return product
+        return values.T @ values
 
     total = np.zeros_like(scatter.covariance)
     for _, part in rows.map(multiply_block, step):

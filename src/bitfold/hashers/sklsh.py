@@ -53,8 +53,7 @@ def learn_neighbor_distance(rows: Rows, rng: np.random.Generator, p: int = 2) ->
 
     def measure_batch(start: int) -> Float64Array:
         distances = cdist(queries[start : start + _BATCH_ROWS], sample, metric)
-        ranked: Float64Array = np.partition(distances, rank, axis=1)[:, rank]
-        return ranked
+        return np.partition(distances, rank, axis=1)[:, rank]
 
     starts = range(0, len(queries), _BATCH_ROWS)
     mean = float(np.concatenate(list(map_blocks(measure_batch, starts))).mean())

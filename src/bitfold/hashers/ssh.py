@@ -34,16 +34,14 @@ _VARIANTS = ("sequential", "nonorthogonal", "orthogonal")
 
 def pair_labels(classes: Int64Array) -> Float32Array:
     """Return the matrix S: 1 for pairs of the same class, -1 for others."""
-    S: Float32Array = np.where(classes[:, None] == classes, np.float32(1), np.float32(-1))
-    return S
+    return np.where(classes[:, None] == classes, np.float32(1), np.float32(-1))
 
 
 def measure_agreement(X: Float32Array, S: Float32Array) -> Float64Array:
     """Return XᵀSX / n²: along w, the mean of S_ij times the projections of rows i and j."""
     product = (X.T @ (S @ X)).astype(np.float64)
     # Rounding makes it slightly asymmetric, which a Cholesky factorization would ignore.
-    symmetric: Float64Array = (product + product.T) / (2 * len(X) ** 2)
-    return symmetric
+    return (product + product.T) / (2 * len(X) ** 2)
 
 
 def learn_orthogonal(M: Float64Array, n_bits: int) -> Float64Array:
@@ -110,8 +108,7 @@ def deflate(C: Float64Array, w: Float64Array) -> Float64Array:
     """Return the covariance of the residuals x - w wᵀx for a unit vector w."""
     Cw = C @ w
     cross = np.outer(w, Cw)
-    deflated: Float64Array = C - cross - cross.T + (w @ Cw) * np.outer(w, w)
-    return deflated
+    return C - cross - cross.T + (w @ Cw) * np.outer(w, w)
 
 
 def learn_sequential(

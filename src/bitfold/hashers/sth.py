@@ -75,8 +75,7 @@ def _largest_of_sparse(N: sparse.csr_array, n: int, trivial: Float64Array) -> Fl
 
 def median_bits(Y: Float64Array) -> BoolArray:
     """Threshold each column at its median, so that half of its bits are ones."""
-    bits: BoolArray = np.median(Y, axis=0) < Y
-    return bits
+    return np.median(Y, axis=0) < Y
 
 
 def fit_hyperplane(X: Float64Array, C: float, bit: BoolArray) -> Hyperplane:

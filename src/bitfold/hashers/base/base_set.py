@@ -75,8 +75,7 @@ class BaseSetHasher(Hasher):
     @property
     def base_points_(self) -> Float64Array:
         """The base set in the coordinates of the data."""
-        points: Float64Array = np.add(self.base_set_, self.center_, dtype=np.float64)
-        return points
+        return np.add(self.base_set_, self.center_, dtype=np.float64)
 
     @property
     def nearest_base_points(self) -> NearestBasePoints:

@@ -109,8 +109,7 @@ def gaussian_kernel(
     with np.errstate(over="ignore"):
         out /= np.float32(-bandwidth)
         out /= np.float32(2 * bandwidth)
-    kernels: Float32Array = np.exp(out, out=out)
-    return kernels
+    return np.exp(out, out=out)
 
 
 def choose_bandwidth(
