@@ -17,7 +17,7 @@ from bitfold._types import Float32Array, Float64Array, ProgressCallback, Seed
 from bitfold.base_set import BaseStrategy, KMeansBase
 from bitfold.embedding.relaxed_laplacian import gaussian_shares
 from bitfold.hashers.base.base_set import BaseSetHasher
-from bitfold.hashers.strategies import BASE_STRATEGIES
+from bitfold.hashers.strategies import check_base
 from bitfold.induction import learn_bandwidth
 from bitfold.io.rows import Rows
 from bitfold.neighbors import NeighborBlocks, Neighbors, index_base_points
@@ -188,15 +188,7 @@ class AGH(BaseSetHasher):
             _validation.check_integer(self.n_bits, "n_bits", owner, low=1)
         if sigma is not None:
             sigma = _validation.check_bandwidth(sigma, "bandwidth", owner)
-        base = _validation.check_strategy(
-            self.base,
-            "base",
-            owner,
-            BASE_STRATEGIES,
-            BaseStrategy,
-            KMeansBase(300),
-            n_base_points=300,
-        )
+        base = check_base(self.base, owner, KMeansBase(300))
         base_rng, sample_rng = _validation.spawn_generators(self.random_state, 2)
         points = base.choose(rows, rng=base_rng, on_step=partial(progress, "base set")).points
         nearest = index_base_points(points, n_neighbors, owner)

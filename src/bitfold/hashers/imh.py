@@ -9,18 +9,23 @@ import numpy as np
 
 from bitfold import _validation
 from bitfold._progress import ignore_progress
-from bitfold._types import Float32Array, ProgressCallback, Seed
+from bitfold._types import AnyArray, Float32Array, ProgressCallback, Seed
 from bitfold.base_set import BaseStrategy, KMeansBase
 from bitfold.embedding import TSNE, Embedding
 from bitfold.hashers.base.base_set import BaseSetHasher
-from bitfold.hashers.strategies import BASE_STRATEGIES, EMBEDDINGS
+from bitfold.hashers.strategies import EMBEDDINGS, check_base
 from bitfold.induction import induce, learn_bandwidth
 from bitfold.io.rows import Rows
 from bitfold.neighbors import NearestBasePoints, NeighborBlocks, index_base_points
 from bitfold.rotation import itq, unit_rows
+from bitfold.subspace import discriminant
 
 N_SAMPLE_ROWS = 16384
 """Rows that the bandwidth and the rotation are learned from; more change neither."""
+
+MAX_COMPONENTS = 256
+"""Default dimensions of an embedding that is projected by LDA. More separate the classes better,
+but t-SNE takes longer."""
 
 
 class IMHState(NamedTuple):
@@ -45,9 +50,11 @@ def fit_imh(
     bandwidth: float | None = None,
     rotation: str | None = "itq",
     random_state: Seed = None,
+    y: Any = None,
+    n_components: int | None = None,
     progress: ProgressCallback = ignore_progress,
 ) -> IMHState:
-    """Learn the hash functions of Alg. 1.
+    """Learn the hash functions of Alg. 1, or with labels those of Alg. 2.
 
     Parameters
     ----------
@@ -57,6 +64,11 @@ def fit_imh(
         Length of the codes.
     base, embedding, n_neighbors, bandwidth, rotation, random_state
         As in :class:`IMH`, checked.
+    y
+        One label per row; -1 means unlabeled. The base set is then chosen per class, and its
+        embedding is projected by LDA.
+    n_components
+        Dimensions of the embedding that is projected, as in :class:`SupervisedIMH`, checked.
     progress
         Called with (stage, done, total).
 
@@ -68,21 +80,42 @@ def fit_imh(
         random_state, 4
     )
     sample = rows.sample(N_SAMPLE_ROWS, sample_rng)
-    points, reason = base.choose(rows, rng=base_rng, on_step=partial(progress, "base set"))
+    on_step = partial(progress, "base set")
+    if y is None:
+        points, reason = base.choose(rows, rng=base_rng, on_step=on_step)
+        n_components = n_bits
+    else:
+        points, labels, reason = base.choose_per_class(rows, y, rng=base_rng, on_step=on_step)
+        _check_points_per_class(labels, rows.owner)
+        n_components = n_components or _default_components(embedding, points, n_bits)
     nearest = index_base_points(points, n_neighbors, rows.owner)
     sigma = bandwidth or learn_bandwidth(nearest.find(sample), len(points))
     Y = embedding.embed(
         nearest.points,
-        n_bits,
+        n_components,
         rng=embedding_rng,
         neighbors=NeighborBlocks(rows, nearest),
         on_step=partial(progress, "embedding"),
     )
+    if y is not None:
+        Y = discriminant(Y, labels, n_bits, rows.owner)
     bit_embedding = Y
     if rotation is not None:
         bit_embedding = rotate(Y, sample, nearest, sigma, rotation_rng)
         progress("rotation", 1, 1)
     return IMHState(n_bits, nearest.points, reason, nearest.k, sigma, Y, bit_embedding)
+
+
+def _check_points_per_class(labels: AnyArray, owner: str) -> None:
+    if len(labels) <= (n_classes := len(np.unique(labels))):
+        requirement = f"more than one point per class, for {n_classes} classes"
+        _validation.raise_invalid("base", owner, requirement, f"{len(labels)} points")
+
+
+def _default_components(embedding: Embedding, points: Float32Array, n_bits: int) -> int:
+    limit = embedding.max_components(*points.shape)
+    most = min(len(points) - 1, limit.n_components) if limit else len(points) - 1
+    return min(max(MAX_COMPONENTS, n_bits), most)
 
 
 def rotate(
@@ -102,55 +135,7 @@ def rotate(
     return np.ascontiguousarray((Y - mean) @ R)
 
 
-class ManifoldHasher(BaseSetHasher):
-    """The fitted attributes and parameter checks that both algorithms share."""
-
-    _fitted_arrays: ClassVar[dict[str, tuple[str, ...]]] = {
-        **BaseSetHasher._fitted_arrays,
-        "base_embedding_": ("m", "n_bits_"),
-    }
-    _fitted_scalars: ClassVar[dict[str, type]] = {
-        **BaseSetHasher._fitted_scalars,
-        "base_size_reason_": str,
-    }
-
-    base_embedding_: Float32Array
-    base_size_reason_: str
-
-    n_bits: int | None
-    base: BaseStrategy | str | None
-    embedding: Embedding | str | None
-    n_neighbors: int
-    bandwidth: float | None
-    rotation: str | None
-    random_state: Seed
-
-    def _checked_parameters(self, default_base: BaseStrategy) -> dict[str, Any]:
-        """Return the checked parameters of the fit function."""
-        owner = type(self).__name__
-        return {
-            "base": _validation.check_strategy(
-                self.base,
-                "base",
-                owner,
-                BASE_STRATEGIES,
-                BaseStrategy,
-                default_base,
-                n_base_points=default_base.n_base_points,
-            ),
-            "embedding": _validation.check_strategy(
-                self.embedding, "embedding", owner, EMBEDDINGS, Embedding, TSNE()
-            ),
-            "n_neighbors": _validation.check_integer(self.n_neighbors, "n_neighbors", owner, low=1),
-            "bandwidth": None
-            if self.bandwidth is None
-            else _validation.check_bandwidth(self.bandwidth, "bandwidth", owner),
-            "rotation": _validation.check_choice(self.rotation, "rotation", owner, (None, "itq")),
-            "random_state": self.random_state,
-        }
-
-
-class IMH(ManifoldHasher):
+class IMH(BaseSetHasher):
     """Inductive Manifold Hashing (Alg. 1).
 
     A manifold method embeds a small base set. Every other vector is embedded as the weighted mean
@@ -209,6 +194,19 @@ class IMH(ManifoldHasher):
     '400 base points (the minimum; chosen from 1,797 rows).'
     """
 
+    _fitted_arrays: ClassVar[dict[str, tuple[str, ...]]] = {
+        **BaseSetHasher._fitted_arrays,
+        "base_embedding_": ("m", "n_bits_"),
+    }
+    _fitted_scalars: ClassVar[dict[str, type]] = {
+        **BaseSetHasher._fitted_scalars,
+        "base_size_reason_": str,
+    }
+
+    base_embedding_: Float32Array
+    base_size_reason_: str
+    n_bits: int | None
+
     def __init__(
         self,
         n_bits: int = 64,
@@ -230,5 +228,21 @@ class IMH(ManifoldHasher):
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_bits = _validation.check_integer(self.n_bits, "n_bits", type(self).__name__, low=1)
-        checked = self._checked_parameters(KMeansBase())
+        checked = self._check_parameters(KMeansBase())
         return fit_imh(rows, n_bits, progress=progress, **checked)._asdict()
+
+    def _check_parameters(self, default_base: BaseStrategy) -> dict[str, Any]:
+        """Return the checked parameters of ``fit_imh`` that both algorithms have."""
+        owner, sigma = type(self).__name__, self.bandwidth
+        if sigma is not None:
+            sigma = _validation.check_bandwidth(sigma, "bandwidth", owner)
+        return {
+            "base": check_base(self.base, owner, default_base),
+            "embedding": _validation.check_strategy(
+                self.embedding, "embedding", owner, EMBEDDINGS, Embedding, TSNE()
+            ),
+            "n_neighbors": _validation.check_integer(self.n_neighbors, "n_neighbors", owner, low=1),
+            "bandwidth": sigma,
+            "rotation": _validation.check_choice(self.rotation, "rotation", owner, (None, "itq")),
+            "random_state": self.random_state,
+        }

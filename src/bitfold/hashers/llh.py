@@ -18,7 +18,7 @@ from bitfold._types import Float32Array, Float64Array, ProgressCallback, Seed, S
 from bitfold.base_set import BaseStrategy, KMeansBase
 from bitfold.hashers.base.base_set import BaseSetHasher
 from bitfold.hashers.base.hasher import Hasher
-from bitfold.hashers.strategies import BASE_STRATEGIES
+from bitfold.hashers.strategies import check_base
 from bitfold.io.rows import Rows
 from bitfold.neighbors import index_base_points
 from bitfold.rotation import itq
@@ -179,15 +179,7 @@ class LLH(BaseSetHasher):
         sparsity = _validation.check_positive(self.sparsity, "sparsity", owner)
         eta = _validation.check_positive(self.eta, "eta", owner)
         max_iter = _validation.check_integer(self.max_iter, "max_iter", owner, low=0)
-        base = _validation.check_strategy(
-            self.base,
-            "base",
-            owner,
-            BASE_STRATEGIES,
-            BaseStrategy,
-            KMeansBase(1000),
-            n_base_points=1000,
-        )
+        base = check_base(self.base, owner, KMeansBase(1000))
         base_rng, rotation_rng = _validation.spawn_generators(self.random_state, 2)
         points = base.choose(rows, rng=base_rng, on_step=partial(progress, "base set")).points
         nearest = index_base_points(points, n_neighbors, owner)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from bitfold import _validation
 from bitfold.base_set import BaseStrategy, KMeansBase, KMedoidsBase, RandomBase
 from bitfold.embedding import (
     LLE,
@@ -37,3 +40,11 @@ EMBEDDINGS: dict[str, type[Embedding]] = {
     "pca": PCA,
 }
 """Methods that embed the base set, by name."""
+
+
+def check_base(value: Any, owner: str, default: BaseStrategy) -> BaseStrategy:
+    """Return the strategy for a parameter ``base``; one made by name has the default's size."""
+    size = default.n_base_points
+    return _validation.check_strategy(
+        value, "base", owner, BASE_STRATEGIES, BaseStrategy, default, n_base_points=size
+    )
