@@ -16,6 +16,9 @@ from bitfold.errors import DataError, ParameterError, ParameterTypeError
 
 T = TypeVar("T")
 
+DEFAULT_N_BITS = 64
+"""Length of the codes, unless the user chooses one or the data allow only shorter ones."""
+
 
 def raise_invalid(name: str, owner: str, requirement: str, value: object) -> NoReturn:
     """Raise the :class:`ParameterError` of a value that is not allowed."""
@@ -65,6 +68,15 @@ def check_integer(
     if high is not None and number > high:
         raise_invalid(name, owner, f"at most {why or high}", number)
     return number
+
+
+def check_n_bits(
+    n_bits: Any, owner: str, limit: int, why: str, default: int = DEFAULT_N_BITS
+) -> int:
+    """Return a code length of at most ``limit``; None is the default, or the limit if smaller."""
+    if n_bits is None:
+        return min(default, limit)
+    return check_integer(n_bits, "n_bits", owner, low=1, high=limit, why=why)
 
 
 def check_positive(value: Any, name: str, owner: str) -> float:

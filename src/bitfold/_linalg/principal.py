@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from sklearn.utils.extmath import randomized_svd
 
@@ -13,28 +11,14 @@ from bitfold._threads import map_blocks
 from bitfold._types import Float32Array, Float64Array, Int64Array
 from bitfold.io.rows import Rows
 
-DEFAULT_N_BITS = 64
-"""Default code length, if there are enough features."""
-
 _BLOCK_BYTES = 16 << 20
 """Blocks are longer than elsewhere, because each adds a square matrix."""
-
-
-class Principal(NamedTuple):
-    """Unit directions, one per row, and the variance along each, descending."""
-
-    directions: Float64Array
-    variances: Float64Array
 
 
 def n_bits_within_features(n_bits: int | None, rows: Rows) -> int:
     """Check a code length that is at most n_features; None is 64, or n_features if smaller."""
     d = rows.n_features
-    if n_bits is None:
-        return min(DEFAULT_N_BITS, d)
-    return _validation.check_integer(
-        n_bits, "n_bits", rows.owner, low=1, high=d, why=f"n_features={d}"
-    )
+    return _validation.check_n_bits(n_bits, rows.owner, d, why=f"n_features={d}")
 
 
 def covariance(rows: Rows, among: Int64Array | None = None) -> Float64Array:
@@ -61,10 +45,9 @@ def covariance(rows: Rows, among: Int64Array | None = None) -> Float64Array:
     return squares
 
 
-def principal_directions(rows: Rows, n: int) -> Principal:
-    """Return the n directions of largest variance."""
-    values, vectors = largest_eigenvectors(covariance(rows), n)
-    return Principal(np.ascontiguousarray(vectors.T), np.maximum(values, 0))
+def principal_directions(rows: Rows, n: int) -> Float64Array:
+    """Return the n unit directions of largest variance, one per row, in descending order."""
+    return np.ascontiguousarray(largest_eigenvectors(covariance(rows), n).vectors.T)
 
 
 def randomized_directions(points: Float32Array, n: int) -> Float32Array:
@@ -113,13 +96,11 @@ def project_sample(
         stop = min(start + step, n)
         return rows.block(start, stop) if chosen is None else rows.take(chosen[start:stop])
 
-    def project(values: Float32Array) -> Float32Array:
-        return values @ W
-
     out = np.empty((n, W.shape[1]), np.float32)
     starts = range(0, n, step)
     # Rows are read in order, outside the pool: a source that only reads forward is read once.
-    for start, part in zip(starts, map_blocks(project, map(read, starts)), strict=True):
+    parts = map_blocks(lambda values: values @ W, map(read, starts))
+    for start, part in zip(starts, parts, strict=True):
         out[start : start + len(part)] = part
     return out
 

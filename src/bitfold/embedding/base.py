@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
 from bitfold import _validation
@@ -195,17 +194,14 @@ class StochasticEmbedding(Embedding):
         self.learning_rate = learning_rate
 
     @abstractmethod
-    def _minimizer(
-        self, m: int, points_per_base: float | None
-    ) -> Callable[[csr_array, int, np.random.Generator, Schedule], DescentResult]:
+    def _minimizer(self, m: int, points_per_base: float | None) -> partial[DescentResult]:
         """Return the function that minimizes the cost of the method for m base points.
 
+        It is called with affinities, the number of components, a generator and a schedule.
         ``points_per_base`` is None if affinities were not counted in the training data.
         """
 
-    def _embed(
-        self, base: Float32Array, n_components: int, context: EmbeddingContext
-    ) -> Float32Array:
+    def _embed(self, base: Float32Array, n_components: int, context: EmbeddingContext) -> AnyArray:
         owner, rate = type(self).__name__, self.learning_rate
         max_iter = _validation.check_integer(self.max_iter, "max_iter", owner, low=1)
         if rate is not None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from bitfold import _validation
 from bitfold._linalg import graph, spectral
-from bitfold._types import Float32Array, Float64Array, FloatingArray
+from bitfold._types import AnyArray, Float32Array, Float64Array, FloatingArray
 from bitfold.embedding.base import EmbeddingContext, SpectralEmbedding
 
 BANDWIDTH_NEIGHBOR = 5
@@ -52,9 +52,7 @@ class DiffusionMaps(SpectralEmbedding):
         self.alpha = alpha
         self.bandwidth = bandwidth
 
-    def _embed(
-        self, base: Float32Array, n_components: int, context: EmbeddingContext
-    ) -> Float64Array:
+    def _embed(self, base: Float32Array, n_components: int, context: EmbeddingContext) -> AnyArray:
         owner = type(self).__name__
         n_steps = _validation.check_integer(self.n_steps, "n_steps", owner, low=1)
         if not (isinstance(self.alpha, numbers.Real) and 0 <= self.alpha <= 1):

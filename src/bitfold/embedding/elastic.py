@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -16,7 +15,6 @@ from bitfold.embedding.sne import neg_sq_distances
 from bitfold.embedding.stochastic import (
     DescentResult,
     GramBlocks,
-    Objective,
     Repulsion,
     Schedule,
     descend,
@@ -63,9 +61,7 @@ class ElasticEmbedding(StochasticEmbedding):
         super().__init__(perplexity, max_iter, learning_rate)
         self.strength = strength
 
-    def _minimizer(
-        self, m: int, points_per_base: float | None
-    ) -> Callable[[csr_array, int, np.random.Generator, Schedule], DescentResult]:
+    def _minimizer(self, m: int, points_per_base: float | None) -> partial[DescentResult]:
         strength = _validation.check_positive(self.strength, "strength", type(self).__name__)
         return partial(elastic_embedding, strength=strength)
 
@@ -79,17 +75,11 @@ def elastic_embedding(
 ) -> DescentResult:
     """Minimize Σ p_ij d² + λ mean exp(-d²) over all pairs."""
     m = P.shape[0]
-    if m <= repulsion.MAX_EXACT_POINTS:
-        objective = Objective(partial(elastic_repulsion, strength=strength), is_student=False)
-    else:
-        # As in SNE, the lists must be recent.
-        estimated = repulsion.NeighborListRepulsion(
-            partial(elastic_estimate, strength=strength),
-            m,
-            rng,
-            repulsion.MIN_STEPS_BETWEEN_REBUILDS,
-        )
-        objective = Objective(estimated, is_student=False, cost_error=repulsion.COST_ERROR)
+    exact = partial(elastic_repulsion, strength=strength)
+    estimate = partial(elastic_estimate, strength=strength)
+    # As in SNE, the lists must be recent.
+    max_steps = repulsion.MIN_STEPS_BETWEEN_REBUILDS
+    objective = repulsion.make_objective(exact, estimate, m, rng, max_steps)
     return descend(P, objective, random_start(m, n_components, rng), schedule)
 
 

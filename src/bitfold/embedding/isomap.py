@@ -8,7 +8,7 @@ from sklearn.preprocessing import KernelCenterer
 
 from bitfold import _validation
 from bitfold._linalg import graph, spectral
-from bitfold._types import Float32Array, Float64Array, FloatingArray
+from bitfold._types import AnyArray, Float32Array, Float64Array, FloatingArray
 from bitfold.embedding.base import EmbeddingContext, SpectralEmbedding
 
 RELATIVE_ZERO = 1e-10
@@ -41,9 +41,7 @@ class Isomap(SpectralEmbedding):
     def __init__(self, n_neighbors: int = 5) -> None:
         self.n_neighbors = n_neighbors
 
-    def _embed(
-        self, base: Float32Array, n_components: int, context: EmbeddingContext
-    ) -> Float64Array:
+    def _embed(self, base: Float32Array, n_components: int, context: EmbeddingContext) -> AnyArray:
         n_neighbors = _validation.check_integer(self.n_neighbors, "n_neighbors", "Isomap", low=1)
         return isomap(base, n_components, n_neighbors)
 

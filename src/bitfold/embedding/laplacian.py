@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bitfold import _validation
 from bitfold._linalg import graph, spectral
-from bitfold._types import Float32Array, Float64Array, FloatingArray
+from bitfold._types import AnyArray, Float32Array, Float64Array, FloatingArray
 from bitfold.embedding.base import EmbeddingContext, SpectralEmbedding
 
 
@@ -41,9 +41,7 @@ class LaplacianEigenmaps(SpectralEmbedding):
         self.n_neighbors = n_neighbors
         self.bandwidth = bandwidth
 
-    def _embed(
-        self, base: Float32Array, n_components: int, context: EmbeddingContext
-    ) -> Float64Array:
+    def _embed(self, base: Float32Array, n_components: int, context: EmbeddingContext) -> AnyArray:
         owner = type(self).__name__
         n_neighbors = _validation.check_integer(self.n_neighbors, "n_neighbors", owner, low=1)
         if self.bandwidth is not None:

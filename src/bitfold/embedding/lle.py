@@ -7,7 +7,7 @@ from scipy import sparse
 
 from bitfold import _validation
 from bitfold._linalg import graph, spectral
-from bitfold._types import Float32Array, Float64Array, FloatingArray, IntpArray
+from bitfold._types import AnyArray, Float32Array, Float64Array, FloatingArray, IntpArray
 from bitfold.embedding.base import EmbeddingContext, SpectralEmbedding
 
 
@@ -38,9 +38,7 @@ class LLE(SpectralEmbedding):
         self.n_neighbors = n_neighbors
         self.regularization = regularization
 
-    def _embed(
-        self, base: Float32Array, n_components: int, context: EmbeddingContext
-    ) -> Float64Array:
+    def _embed(self, base: Float32Array, n_components: int, context: EmbeddingContext) -> AnyArray:
         owner = type(self).__name__
         n_neighbors = _validation.check_integer(self.n_neighbors, "n_neighbors", owner, low=1)
         regularization = _validation.check_positive(self.regularization, "regularization", owner)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn import decomposition
 
-from bitfold._types import Float32Array, Float64Array, FloatingArray
+from bitfold._types import AnyArray, Float32Array, Float64Array, FloatingArray
 from bitfold.embedding.base import Embedding, EmbeddingContext, MaxComponents
 
 
@@ -43,9 +43,7 @@ class PCA(Embedding):
             return MaxComponents(n_base_points - 1, f"base points - 1 = {n_base_points - 1}")
         return MaxComponents(n_features, f"n_features={n_features}")
 
-    def _embed(
-        self, base: Float32Array, n_components: int, context: EmbeddingContext
-    ) -> Float64Array:
+    def _embed(self, base: Float32Array, n_components: int, context: EmbeddingContext) -> AnyArray:
         return principal_components(base, n_components)
 
 

@@ -79,14 +79,9 @@ def _match_perplexity(sq_distances: Float64Array, perplexity: float) -> Float64A
     low, high = np.full((len(shifted), 1), -30.0), np.full((len(shifted), 1), 30.0)
     for _ in range(60):  # halves the range of log2 β below the resolution of float64
         middle = (low + high) / 2
-        p = _normalized_exponentials(shifted, np.exp2(middle))
+        p: Float64Array = np.exp(-np.exp2(middle) * shifted)
+        p /= p.sum(axis=1, keepdims=True)
         entropy = -np.sum(p * np.log(p, out=np.zeros_like(p), where=p > 0), axis=1, keepdims=True)
         too_wide = entropy > np.log(perplexity)
         low, high = np.where(too_wide, middle, low), np.where(too_wide, high, middle)
     return p
-
-
-def _normalized_exponentials(shifted: Float64Array, beta: Float64Array) -> Float64Array:
-    p = np.exp(-beta * shifted)
-    normalized: Float64Array = p / p.sum(axis=1, keepdims=True)
-    return normalized

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from bitfold import _validation
 from bitfold._linalg import graph, spectral
-from bitfold._types import Float32Array, Float64Array, FloatingArray
+from bitfold._types import AnyArray, Float32Array, Float64Array, FloatingArray
 from bitfold.embedding.base import EmbeddingContext, SpectralEmbedding
 from bitfold.errors import DataError
 from bitfold.neighbors import NeighborBlocks, Neighbors
@@ -58,9 +58,7 @@ class RelaxedLaplacian(SpectralEmbedding):
         self.smoothness = smoothness
         self.bandwidth = bandwidth
 
-    def _embed(
-        self, base: Float32Array, n_components: int, context: EmbeddingContext
-    ) -> Float64Array:
+    def _embed(self, base: Float32Array, n_components: int, context: EmbeddingContext) -> AnyArray:
         owner = type(self).__name__
         n_neighbors = _validation.check_integer(self.n_neighbors, "n_neighbors", owner, low=1)
         smoothness = _validation.check_positive(self.smoothness, "smoothness", owner)

@@ -14,7 +14,7 @@ import numpy as np
 
 from bitfold._kernels import nearest as _nearest
 from bitfold._types import Float32Array, Int32Array, Int64Array
-from bitfold.embedding.stochastic import GramBlocks, Repulsion, sum_over_row_blocks
+from bitfold.embedding.stochastic import GramBlocks, Objective, Repulsion, sum_over_row_blocks
 
 MAX_EXACT_POINTS = 4096
 """Up to this number of points, all pairs are computed."""
@@ -80,6 +80,23 @@ class NeighborListRepulsion:
             self._n_drawn = 0
         self._n_drawn += N_SAMPLED
         return self._order[self._n_drawn - N_SAMPLED : self._n_drawn]
+
+
+def make_objective(
+    exact: Callable[[Float32Array], Repulsion],
+    estimate: Callable[[Float32Array, Int32Array, Int64Array], Repulsion],
+    m: int,
+    rng: np.random.Generator,
+    max_steps: int = MAX_STEPS_BETWEEN_REBUILDS,
+    *,
+    is_student: bool = False,
+    constant: float = 0.0,
+) -> Objective:
+    """Return the objective of a method, whose repulsion is estimated if there are many points."""
+    if m <= MAX_EXACT_POINTS:
+        return Objective(exact, is_student, constant)
+    estimated = NeighborListRepulsion(estimate, m, rng, max_steps)
+    return Objective(estimated, is_student, constant, COST_ERROR)
 
 
 def build_neighbor_lists(Y: Float32Array) -> Int32Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -14,7 +14,6 @@ from bitfold.embedding.base import StochasticEmbedding
 from bitfold.embedding.stochastic import (
     DescentResult,
     GramBlocks,
-    Objective,
     Repulsion,
     Schedule,
     descend,
@@ -48,10 +47,8 @@ class SNE(StochasticEmbedding):
     (4, 16)
     """
 
-    def _minimizer(
-        self, m: int, points_per_base: float | None
-    ) -> Callable[[csr_array, int, np.random.Generator, Schedule], DescentResult]:
-        return sne
+    def _minimizer(self, m: int, points_per_base: float | None) -> partial[DescentResult]:
+        return partial(sne)
 
 
 def sne(
@@ -62,14 +59,10 @@ def sne(
     The cost leaves out the entropy of P, which is constant.
     """
     m = P.shape[0]
-    if m <= repulsion.MAX_EXACT_POINTS:
-        objective = Objective(gaussian_repulsion, is_student=False)
-    else:
-        # A Gaussian gives the nearest points so much weight that the lists must be recent.
-        estimated = repulsion.NeighborListRepulsion(
-            gaussian_estimate, m, rng, repulsion.MIN_STEPS_BETWEEN_REBUILDS
-        )
-        objective = Objective(estimated, is_student=False, cost_error=repulsion.COST_ERROR)
+    # A Gaussian gives the nearest points so much weight that the lists must be recent.
+    objective = repulsion.make_objective(
+        gaussian_repulsion, gaussian_estimate, m, rng, repulsion.MIN_STEPS_BETWEEN_REBUILDS
+    )
     return descend(P, objective, random_start(m, n_components, rng), schedule)
 
 

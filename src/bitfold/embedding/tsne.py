@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -73,9 +72,7 @@ class TSNE(StochasticEmbedding):
         super().__init__(perplexity, max_iter, learning_rate)
         self.exaggeration = exaggeration
 
-    def _minimizer(
-        self, m: int, points_per_base: float | None
-    ) -> Callable[[csr_array, int, np.random.Generator, Schedule], DescentResult]:
+    def _minimizer(self, m: int, points_per_base: float | None) -> partial[DescentResult]:
         return partial(tsne, exaggeration=self._choose_exaggeration(m, points_per_base))
 
     def _choose_exaggeration(self, m: int, points_per_base: float | None) -> float:
@@ -132,11 +129,14 @@ def kl_divergence(P: csr_array, rng: np.random.Generator) -> Objective:
     """Return Eq. (11), estimated if there are many points."""
     p = P.data[P.data > 0]
     negative_entropy = float(np.sum(p * np.log(p)))
-    m = P.shape[0]
-    if m <= repulsion.MAX_EXACT_POINTS:
-        return Objective(cauchy_repulsion, is_student=True, constant=negative_entropy)
-    estimated = repulsion.NeighborListRepulsion(cauchy_estimate, m, rng)
-    return Objective(estimated, True, negative_entropy, repulsion.COST_ERROR)
+    return repulsion.make_objective(
+        cauchy_repulsion,
+        cauchy_estimate,
+        P.shape[0],
+        rng,
+        is_student=True,
+        constant=negative_entropy,
+    )
 
 
 def cauchy_repulsion(Y: Float32Array) -> Repulsion:

@@ -11,7 +11,6 @@ from scipy import sparse
 
 from bitfold import _validation
 from bitfold._linalg.graph import sparse_rows
-from bitfold._linalg.principal import DEFAULT_N_BITS
 from bitfold._linalg.spectral import smallest_eigenvectors
 from bitfold._types import Float32Array, Float64Array, ProgressCallback, Seed
 from bitfold.base_set import BaseStrategy, KMeansBase
@@ -194,7 +193,9 @@ class AGH(BaseSetHasher):
         nearest = index_base_points(points, n_neighbors, owner)
         sample = rows.sample(N_SAMPLE_ROWS, sample_rng)
         sigma = sigma or learn_bandwidth(nearest.find(sample), len(points))
-        n_bits = self._check_n_bits(n_layers * (len(points) - 1))
+        limit = n_layers * (len(points) - 1)
+        why = f"n_layers * (anchors - 1) = {limit}"
+        n_bits = _validation.check_n_bits(self.n_bits, owner, limit, why)
         blocks = NeighborBlocks(rows, nearest)
         graph = anchor_graph(weight_blocks(blocks, len(points), sigma), len(points))
         W = anchor_projection(graph, -(-n_bits // n_layers))
@@ -212,14 +213,6 @@ class AGH(BaseSetHasher):
             "bandwidth_": sigma,
             "n_neighbors_": nearest.k,
         }
-
-    def _check_n_bits(self, limit: int) -> int:
-        if self.n_bits is None:
-            return min(DEFAULT_N_BITS, limit)
-        why = f"n_layers * (anchors - 1) = {limit}"
-        return _validation.check_integer(
-            self.n_bits, "n_bits", type(self).__name__, low=1, high=limit, why=why
-        )
 
     def _embed_block(self, values: Float32Array) -> Float32Array:
         first = super()._embed_block(values)

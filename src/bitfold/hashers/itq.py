@@ -74,7 +74,7 @@ class ITQ(LinearHasher):
         n_bits = n_bits_within_features(self.n_bits, rows)
         max_iter = _validation.check_integer(self.max_iter, "max_iter", rows.owner, low=0)
         sample_rng, rotation_rng = _validation.spawn_generators(self.random_state, 2)
-        directions = principal_directions(rows, n_bits).directions
+        directions = principal_directions(rows, n_bits)
         progress("principal directions", 1, 1)
         V = project_sample(rows, directions, MAX_SAMPLE_ROWS, sample_rng)
         R = itq(V, rotation_rng, max_iter, on_step=partial(progress, "rotation")).matrix

@@ -10,12 +10,7 @@ from bitfold import _validation
 from bitfold._linalg.spectral import inverse_root
 from bitfold._threads import serial_blas
 from bitfold._types import Float64Array, ProgressCallback, Seed
-from bitfold.hashers.base.kernel import (
-    KernelHasher,
-    center_kernel,
-    choose_bandwidth,
-    gaussian_kernel,
-)
+from bitfold.hashers.base.kernel import KernelHasher, learn_kernel
 from bitfold.io.rows import Rows
 
 _RELATIVE_ZERO = 1e-6
@@ -114,8 +109,7 @@ class KLSH(KernelHasher):
         n_subset = _validation.check_integer(self.n_subset, "n_subset", owner, low=1)
         anchor_rng, subset_rng = _validation.spawn_generators(self.random_state, 2)
         anchors = rows.sample(n_anchors, anchor_rng)
-        sigma = choose_bandwidth(self.bandwidth, anchors, anchors, owner)
-        K, mean = center_kernel(gaussian_kernel(anchors, anchors, sigma), owner)
+        sigma, (K, mean) = learn_kernel(self.bandwidth, anchors, anchors, owner)
         # The sum of all anchors is the center, which does not define a direction.
         subsets = draw_subsets(n_bits, len(K), min(n_subset, len(K) // 2), subset_rng)
         with serial_blas():

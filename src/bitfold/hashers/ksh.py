@@ -12,12 +12,7 @@ from bitfold._linalg.spectral import largest_eigenvectors, signs, whiten_columns
 from bitfold._threads import serial_blas
 from bitfold._types import Float64Array, Int64Array, ProgressCallback, Seed, StepCallback
 from bitfold.hashers._labels import SupervisedMixin, find_labeled_rows
-from bitfold.hashers.base.kernel import (
-    KernelHasher,
-    center_kernel,
-    choose_bandwidth,
-    gaussian_kernel,
-)
+from bitfold.hashers.base.kernel import KernelHasher, learn_kernel
 from bitfold.io.rows import Rows
 
 MAX_STEPS = 500
@@ -249,8 +244,7 @@ class KSH(SupervisedMixin, KernelHasher):
         anchors = rows.sample(n_anchors, anchor_rng)
         chosen = labeled.sample(n_samples, sample_rng)
         sample = rows.take(chosen.rows)
-        sigma = choose_bandwidth(self.bandwidth, sample, anchors, owner)
-        K, mean = center_kernel(gaussian_kernel(sample, anchors, sigma), owner)
+        sigma, (K, mean) = learn_kernel(self.bandwidth, sample, anchors, owner)
         # The products are small: threads would wait for each other, and round differently.
         with serial_blas():
             A, _ = learn_bits(K, chosen.classes, n_bits, on_step=partial(progress, "bits"))

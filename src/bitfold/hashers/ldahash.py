@@ -106,19 +106,13 @@ class IndexPairs(NamedTuple):
     right: Int64Array
 
 
-class _ClassOrder(NamedTuple):
-    """Row indices sorted by class, start and size of each class, and the sorted classes."""
-
-    rows: Int64Array
-    starts: Int64Array
-    sizes: Int64Array
-    classes: Int64Array
-
-
-def _sort_by_class(classes: Int64Array) -> _ClassOrder:
+def _sort_by_class(
+    classes: Int64Array,
+) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
+    """Return row indices sorted by class, start and size of each class, and the sorted classes."""
     order = np.argsort(classes, kind="stable")
     sizes = np.bincount(classes)
-    return _ClassOrder(order, np.cumsum(sizes) - sizes, sizes, classes[order])
+    return order, np.cumsum(sizes) - sizes, sizes, classes[order]
 
 
 def draw_positive(classes: Int64Array, n_pairs: int, rng: np.random.Generator) -> IndexPairs:

@@ -12,7 +12,6 @@ from bitfold import _validation
 from bitfold._kernels import products
 from bitfold._kernels.locally_linear import sparse_weights, weighted_sum
 from bitfold._linalg import graph, spectral
-from bitfold._linalg.principal import DEFAULT_N_BITS
 from bitfold._threads import serial_blas
 from bitfold._types import Float32Array, Float64Array, ProgressCallback, Seed, StepCallback
 from bitfold.base_set import BaseStrategy, KMeansBase
@@ -183,7 +182,8 @@ class LLH(BaseSetHasher):
         base_rng, rotation_rng = _validation.spawn_generators(self.random_state, 2)
         points = base.choose(rows, rng=base_rng, on_step=partial(progress, "base set")).points
         nearest = index_base_points(points, n_neighbors, owner)
-        n_bits = self._check_n_bits(len(points) - 1)
+        limit = len(points) - 1
+        n_bits = _validation.check_n_bits(self.n_bits, owner, limit, f"base points - 1 = {limit}")
         sq_distances = squared_distances(nearest.points)
         M = reconstruction_error(nearest.points, sq_distances, nearest.k, sparsity)
         progress("weights", 1, 1)
@@ -198,13 +198,6 @@ class LLH(BaseSetHasher):
             "n_neighbors_": nearest.k,
             "sparsity_": sparsity,
         }
-
-    def _check_n_bits(self, limit: int) -> int:
-        n_bits = min(DEFAULT_N_BITS, limit) if self.n_bits is None else self.n_bits
-        why = f"base points - 1 = {limit}"
-        return _validation.check_integer(
-            n_bits, "n_bits", type(self).__name__, low=1, high=limit, why=why
-        )
 
     def _embed_block(self, values: Float32Array) -> Float32Array:
         neighbors, distances = self.nearest_base_points.find(values)

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bitfold import _validation
 from bitfold._kernels import products
-from bitfold._linalg.principal import DEFAULT_N_BITS, covariance
+from bitfold._linalg.principal import covariance
 from bitfold._linalg.spectral import largest_eigenvectors
 from bitfold._threads import map_blocks
 from bitfold._types import Float32Array, IntpArray, ProgressCallback
@@ -181,7 +181,7 @@ class MDSH(Hasher):
         return codes.unpack() * np.float32(2) - np.float32(1)
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
-        n_bits = DEFAULT_N_BITS if self.n_bits is None else self.n_bits
+        n_bits = _validation.DEFAULT_N_BITS if self.n_bits is None else self.n_bits
         n_bits = _validation.check_integer(n_bits, "n_bits", rows.owner, low=1)
         C = covariance(rows)
         variances, vectors = largest_eigenvectors(C, min(n_bits, rows.n_features))
@@ -221,12 +221,8 @@ class MDSH(Hasher):
         owner = type(self).__name__
         if n_functions == 0:
             raise DataError(f"The rows of X are too similar for the bandwidth of {owner}.")
-        if self.n_bits is None:
-            return min(DEFAULT_N_BITS, n_functions)
         why = f"the number of eigenfunctions = {n_functions}"
-        return _validation.check_integer(
-            self.n_bits, "n_bits", owner, low=1, high=n_functions, why=why
-        )
+        return _validation.check_n_bits(self.n_bits, owner, n_functions, why)
 
     def _embed_block(self, values: Float32Array) -> Float32Array:
         projected = np.empty((len(values), len(self.directions_)), np.float32)

@@ -47,4 +47,4 @@ class PCAH(LinearHasher):
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_bits = n_bits_within_features(self.n_bits, rows)
-        return self._fitted_hyperplanes(principal_directions(rows, n_bits).directions)
+        return self._fitted_hyperplanes(principal_directions(rows, n_bits))

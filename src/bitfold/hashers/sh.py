@@ -131,7 +131,7 @@ class SH(PeriodicHasher):
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_bits = _validation.check_integer(self.n_bits, "n_bits", rows.owner, low=1)
-        directions = principal_directions(rows, min(n_bits, rows.n_features)).directions
+        directions = principal_directions(rows, min(n_bits, rows.n_features))
         progress("principal directions", 1, 1)
         low, high = measure_extent(rows, directions)
         chosen, omega = select_modes(high - low, n_bits)

@@ -12,7 +12,6 @@ from sklearn.svm import LinearSVC
 
 from bitfold import _validation
 from bitfold._linalg.graph import gaussian_graph
-from bitfold._linalg.principal import DEFAULT_N_BITS
 from bitfold._linalg.spectral import fix_signs, smallest_eigenvectors
 from bitfold._threads import map_blocks, serial_blas
 from bitfold._types import BoolArray, Float64Array, ProgressCallback, Seed
@@ -172,7 +171,9 @@ class STH(LinearHasher):
         n_neighbors = _validation.check_integer(self.n_neighbors, "n_neighbors", owner, low=1)
         C = _validation.check_positive(self.C, "C", owner)
         rng = _validation.make_generator(self.random_state)
-        n_bits = self._check_n_bits(min(n_samples, len(rows)) - 1)
+        limit = min(n_samples, len(rows)) - 1
+        why = f"the number of sampled rows - 1 = {limit}"
+        n_bits = _validation.check_n_bits(self.n_bits, owner, limit, why)
         sample = rows.sample(n_samples, rng).astype(np.float64)
         length = float(np.sqrt(np.square(sample).sum(axis=1).mean()))
         if length == 0:
@@ -187,14 +188,3 @@ class STH(LinearHasher):
             directions[bit], thresholds[bit] = plane.direction / length, plane.threshold
             progress("classifiers", bit + 1, n_bits)
         return self._fitted_hyperplanes(directions, thresholds)
-
-    def _check_n_bits(self, limit: int) -> int:
-        n_bits = min(DEFAULT_N_BITS, limit) if self.n_bits is None else self.n_bits
-        return _validation.check_integer(
-            n_bits,
-            "n_bits",
-            type(self).__name__,
-            low=1,
-            high=limit,
-            why=f"the number of sampled rows - 1 = {limit}",
-        )

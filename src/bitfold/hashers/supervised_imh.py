@@ -87,6 +87,4 @@ class SupervisedIMH(SupervisedMixin, IMH):
             )
             if n_components <= limit:
                 limit, why = n_components, f"n_components = {n_components}"
-        if self.n_bits is None:
-            return min(limit, MAX_COMPONENTS)
-        return _validation.check_integer(self.n_bits, "n_bits", owner, low=1, high=limit, why=why)
+        return _validation.check_n_bits(self.n_bits, owner, limit, why, default=MAX_COMPONENTS)

@@ -80,10 +80,7 @@ class BaseSetHasher(Hasher):
     @property
     def nearest_base_points(self) -> NearestBasePoints:
         """The base set, indexed for finding nearest base points."""
-        return self._derive("nearest", self._index_base_set)
-
-    def _index_base_set(self) -> NearestBasePoints:
-        return NearestBasePoints(self.base_set_, self.n_neighbors_)
+        return self._derive("nearest", lambda: NearestBasePoints(self.base_set_, self.n_neighbors_))
 
     @property
     def _floats_per_row(self) -> int:

@@ -131,7 +131,8 @@ class Encoder(FittedState, ABC):
         matrix = sources.check_source(X, owner)
         # A look for column names takes as long as encoding a row; a plain array has none.
         if type(X) is not np.ndarray or hasattr(self, "feature_names_in_"):
-            _check_feature_names(self, _named_columns(X, matrix), reset=False)
+            named = matrix if isinstance(matrix, Stream) else X  # a stream has no column names
+            _check_feature_names(self, named, reset=False)
         n_features = sources.count_features(matrix)
         if n_features != self.n_features_in_:
             raise DataError(
@@ -159,11 +160,6 @@ class Encoder(FittedState, ABC):
         # Handing a single block to another thread takes longer than it saves.
         several = rows.n_rows is None or rows.n_rows - first > step
         return rows.map(lambda values, start: work(values), step, first=first, spread=several)
-
-
-def _named_columns(X: Any, matrix: Any) -> Any:
-    """Return the object that may have column names; a stream has none."""
-    return matrix if isinstance(matrix, Stream) else X
 
 
 def _stack(

@@ -121,6 +121,14 @@ def choose_bandwidth(
     return _validation.check_bandwidth(bandwidth, "bandwidth", owner)
 
 
+def learn_kernel(
+    bandwidth: float | None, rows: Float32Array, anchors: Float32Array, owner: str
+) -> tuple[float, CenteredKernel]:
+    """Return the bandwidth, and the centered kernels between rows and anchors."""
+    sigma = choose_bandwidth(bandwidth, rows, anchors, owner)
+    return sigma, center_kernel(gaussian_kernel(rows, anchors, sigma), owner)
+
+
 def root_mean_sq_distance(rows: Float32Array, anchors: Float32Array) -> float:
     """Return the default σ: the root mean squared distance of rows and anchors.
 
