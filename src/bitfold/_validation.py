@@ -191,15 +191,14 @@ def check_strategy(
     owner: str,
     classes: Mapping[str, type[T]],
     kind: type[Any],
-    default: T,
     **params: Any,
 ) -> T:
-    """Return a strategy object: the default for None, the object itself, or one made by name.
+    """Return a strategy object: the object itself, or one made by name.
 
-    ``params`` are the parameters of an object that is made by name.
+    None is the first name. ``params`` are the parameters of an object that is made by name.
     """
     if value is None:
-        return default
+        value = next(iter(classes))
     if isinstance(value, str) and value in classes:
         return classes[value](**params)
     if not isinstance(value, kind):

@@ -77,9 +77,7 @@ def elastic_embedding(
     m = P.shape[0]
     exact = partial(elastic_repulsion, strength=strength)
     estimate = partial(elastic_estimate, strength=strength)
-    # As in SNE, the lists must be recent.
-    max_steps = repulsion.MIN_STEPS_BETWEEN_REBUILDS
-    objective = repulsion.make_objective(exact, estimate, m, rng, max_steps)
+    objective = repulsion.make_gaussian_objective(exact, estimate, m, rng)
     return descend(P, objective, random_start(m, n_components, rng), schedule)
 
 

@@ -82,21 +82,18 @@ class NeighborListRepulsion:
         return self._order[self._n_drawn - N_SAMPLED : self._n_drawn]
 
 
-def make_objective(
+def make_gaussian_objective(
     exact: Callable[[Float32Array], Repulsion],
     estimate: Callable[[Float32Array, Int32Array, Int64Array], Repulsion],
     m: int,
     rng: np.random.Generator,
-    max_steps: int = MAX_STEPS_BETWEEN_REBUILDS,
-    *,
-    is_student: bool = False,
-    constant: float = 0.0,
 ) -> Objective:
-    """Return the objective of a method, whose repulsion is estimated if there are many points."""
+    """Return the objective of a Gaussian repulsion, estimated if there are many points."""
     if m <= MAX_EXACT_POINTS:
-        return Objective(exact, is_student, constant)
-    estimated = NeighborListRepulsion(estimate, m, rng, max_steps)
-    return Objective(estimated, is_student, constant, COST_ERROR)
+        return Objective(exact, is_student=False)
+    # A Gaussian gives the nearest points so much weight that the lists must be recent.
+    estimated = NeighborListRepulsion(estimate, m, rng, MIN_STEPS_BETWEEN_REBUILDS)
+    return Objective(estimated, is_student=False, cost_error=COST_ERROR)
 
 
 def build_neighbor_lists(Y: Float32Array) -> Int32Array:

@@ -59,10 +59,7 @@ def sne(
     The cost leaves out the entropy of P, which is constant.
     """
     m = P.shape[0]
-    # A Gaussian gives the nearest points so much weight that the lists must be recent.
-    objective = repulsion.make_objective(
-        gaussian_repulsion, gaussian_estimate, m, rng, repulsion.MIN_STEPS_BETWEEN_REBUILDS
-    )
+    objective = repulsion.make_gaussian_objective(gaussian_repulsion, gaussian_estimate, m, rng)
     return descend(P, objective, random_start(m, n_components, rng), schedule)
 
 

@@ -129,14 +129,11 @@ def kl_divergence(P: csr_array, rng: np.random.Generator) -> Objective:
     """Return Eq. (11), estimated if there are many points."""
     p = P.data[P.data > 0]
     negative_entropy = float(np.sum(p * np.log(p)))
-    return repulsion.make_objective(
-        cauchy_repulsion,
-        cauchy_estimate,
-        P.shape[0],
-        rng,
-        is_student=True,
-        constant=negative_entropy,
-    )
+    m = P.shape[0]
+    if m <= repulsion.MAX_EXACT_POINTS:
+        return Objective(cauchy_repulsion, is_student=True, constant=negative_entropy)
+    estimated = repulsion.NeighborListRepulsion(cauchy_estimate, m, rng)
+    return Objective(estimated, True, negative_entropy, repulsion.COST_ERROR)
 
 
 def cauchy_repulsion(Y: Float32Array) -> Repulsion:

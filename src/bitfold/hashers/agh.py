@@ -13,10 +13,10 @@ from bitfold import _validation
 from bitfold._linalg.graph import sparse_rows
 from bitfold._linalg.spectral import smallest_eigenvectors
 from bitfold._types import Float32Array, Float64Array, ProgressCallback, Seed
-from bitfold.base_set import BaseStrategy, KMeansBase
+from bitfold.base_set import BaseStrategy
 from bitfold.embedding.relaxed_laplacian import gaussian_shares
 from bitfold.hashers.base.base_set import BaseSetHasher
-from bitfold.hashers.strategies import check_base
+from bitfold.hashers.strategies import BASE_STRATEGIES
 from bitfold.induction import learn_bandwidth
 from bitfold.io.rows import Rows
 from bitfold.neighbors import NeighborBlocks, Neighbors, index_base_points
@@ -187,7 +187,9 @@ class AGH(BaseSetHasher):
             _validation.check_integer(self.n_bits, "n_bits", owner, low=1)
         if sigma is not None:
             sigma = _validation.check_bandwidth(sigma, "bandwidth", owner)
-        base = check_base(self.base, owner, KMeansBase(300))
+        base = _validation.check_strategy(
+            self.base, "base", owner, BASE_STRATEGIES, BaseStrategy, n_base_points=300
+        )
         base_rng, sample_rng = _validation.spawn_generators(self.random_state, 2)
         points = base.choose(rows, rng=base_rng, on_step=partial(progress, "base set")).points
         nearest = index_base_points(points, n_neighbors, owner)

@@ -10,10 +10,10 @@ import numpy as np
 from bitfold import _validation
 from bitfold._progress import ignore_progress
 from bitfold._types import AnyArray, Float32Array, ProgressCallback, Seed
-from bitfold.base_set import BaseStrategy, KMeansBase
-from bitfold.embedding import TSNE, Embedding
+from bitfold.base_set import BaseStrategy
+from bitfold.embedding import Embedding
 from bitfold.hashers.base.base_set import BaseSetHasher
-from bitfold.hashers.strategies import EMBEDDINGS, check_base
+from bitfold.hashers.strategies import BASE_STRATEGIES, EMBEDDINGS
 from bitfold.induction import induce, learn_bandwidth
 from bitfold.io.rows import Rows
 from bitfold.neighbors import NearestBasePoints, NeighborBlocks, index_base_points
@@ -228,18 +228,20 @@ class IMH(BaseSetHasher):
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_bits = _validation.check_integer(self.n_bits, "n_bits", type(self).__name__, low=1)
-        checked = self._check_parameters(KMeansBase())
+        checked = self._check_parameters(n_base_points="auto")
         return fit_imh(rows, n_bits, progress=progress, **checked)._asdict()
 
-    def _check_parameters(self, default_base: BaseStrategy) -> dict[str, Any]:
+    def _check_parameters(self, n_base_points: int | str) -> dict[str, Any]:
         """Return the checked parameters of ``fit_imh`` that both algorithms have."""
         owner, sigma = type(self).__name__, self.bandwidth
         if sigma is not None:
             sigma = _validation.check_bandwidth(sigma, "bandwidth", owner)
         return {
-            "base": check_base(self.base, owner, default_base),
+            "base": _validation.check_strategy(
+                self.base, "base", owner, BASE_STRATEGIES, BaseStrategy, n_base_points=n_base_points
+            ),
             "embedding": _validation.check_strategy(
-                self.embedding, "embedding", owner, EMBEDDINGS, Embedding, TSNE()
+                self.embedding, "embedding", owner, EMBEDDINGS, Embedding
             ),
             "n_neighbors": _validation.check_integer(self.n_neighbors, "n_neighbors", owner, low=1),
             "bandwidth": sigma,

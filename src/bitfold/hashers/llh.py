@@ -14,10 +14,10 @@ from bitfold._kernels.locally_linear import sparse_weights, weighted_sum
 from bitfold._linalg import graph, spectral
 from bitfold._threads import serial_blas
 from bitfold._types import Float32Array, Float64Array, ProgressCallback, Seed, StepCallback
-from bitfold.base_set import BaseStrategy, KMeansBase
+from bitfold.base_set import BaseStrategy
 from bitfold.hashers.base.base_set import BaseSetHasher
 from bitfold.hashers.base.hasher import Hasher
-from bitfold.hashers.strategies import check_base
+from bitfold.hashers.strategies import BASE_STRATEGIES
 from bitfold.io.rows import Rows
 from bitfold.neighbors import index_base_points
 from bitfold.rotation import itq
@@ -133,6 +133,7 @@ class LLH(BaseSetHasher):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
+    >>> from bitfold.base_set import KMeansBase
     >>> X = load_digits().data
     >>> LLH(n_bits=32, base=KMeansBase(200), random_state=0).fit(X).encode(X)
     Codes(1797 x 32 bits)
@@ -178,7 +179,9 @@ class LLH(BaseSetHasher):
         sparsity = _validation.check_positive(self.sparsity, "sparsity", owner)
         eta = _validation.check_positive(self.eta, "eta", owner)
         max_iter = _validation.check_integer(self.max_iter, "max_iter", owner, low=0)
-        base = check_base(self.base, owner, KMeansBase(1000))
+        base = _validation.check_strategy(
+            self.base, "base", owner, BASE_STRATEGIES, BaseStrategy, n_base_points=1000
+        )
         base_rng, rotation_rng = _validation.spawn_generators(self.random_state, 2)
         points = base.choose(rows, rng=base_rng, on_step=partial(progress, "base set")).points
         nearest = index_base_points(points, n_neighbors, owner)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from bitfold import _validation
 from bitfold.base_set import BaseStrategy, KMeansBase, KMedoidsBase, RandomBase
 from bitfold.embedding import (
     LLE,
@@ -26,7 +23,7 @@ BASE_STRATEGIES: dict[str, type[BaseStrategy]] = {
     "kmedoids": KMedoidsBase,
     "random": RandomBase,
 }
-"""Strategies that choose the base set, by name."""
+"""Strategies that choose the base set, by name; the first is the default."""
 
 EMBEDDINGS: dict[str, type[Embedding]] = {
     "tsne": TSNE,
@@ -39,12 +36,4 @@ EMBEDDINGS: dict[str, type[Embedding]] = {
     "dm": DiffusionMaps,
     "pca": PCA,
 }
-"""Methods that embed the base set, by name."""
-
-
-def check_base(value: Any, owner: str, default: BaseStrategy) -> BaseStrategy:
-    """Return the strategy for a parameter ``base``; one made by name has the default's size."""
-    size = default.n_base_points
-    return _validation.check_strategy(
-        value, "base", owner, BASE_STRATEGIES, BaseStrategy, default, n_base_points=size
-    )
+"""Methods that embed the base set, by name; the first is the default."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from bitfold import _validation
 from bitfold._types import ProgressCallback, Seed
-from bitfold.base_set import BaseStrategy, KMeansBase
+from bitfold.base_set import BaseStrategy
 from bitfold.embedding import Embedding
 from bitfold.hashers._labels import SupervisedMixin, find_labeled_rows
 from bitfold.hashers.imh import IMH, MAX_COMPONENTS, fit_imh
@@ -46,6 +46,7 @@ class SupervisedIMH(SupervisedMixin, IMH):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
+    >>> from bitfold.base_set import KMeansBase
     >>> X, y = load_digits(return_X_y=True)
     >>> SupervisedIMH(base=KMeansBase(200), random_state=0).fit(X, y).encode(X)
     Codes(1797 x 9 bits)
@@ -74,7 +75,7 @@ class SupervisedIMH(SupervisedMixin, IMH):
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_bits = self._check_n_bits(find_labeled_rows(y, len(rows), type(self).__name__).n_classes)
-        checked = self._check_parameters(KMeansBase(1000)) | {"n_components": self.n_components}
+        checked = self._check_parameters(1000) | {"n_components": self.n_components}
         return fit_imh(rows, n_bits, y=y, progress=progress, **checked)._asdict()
 
     def _check_n_bits(self, n_classes: int) -> int:

@@ -11,8 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import _get_feature_names, check_is_fitted
 
-from bitfold import _validation
-from bitfold._progress import show_progress
+from bitfold import _progress, _validation
 from bitfold._types import PathLike, ProgressCallback, UInt8Array
 from bitfold.hashers import _persistence
 from bitfold.hashers.base.encoding import Encoder
@@ -157,8 +156,10 @@ class Hasher(Encoder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         DataError
             If the vectors or labels cannot be used.
         """
-        with show_progress(progress) as report:
-            fitted = self._learn(rows, y, report)
+        if progress is None and _progress.bars_enabled:
+            with _progress.draw_bars() as bars:
+                return self.fit_rows(rows, y, feature_names=feature_names, progress=bars)
+        fitted = self._learn(rows, y, progress or (lambda stage, done, total: None))
         self.__dict__.pop("feature_names_in_", None)
         if feature_names is not None:
             fitted = fitted | {"feature_names_in_": feature_names}
