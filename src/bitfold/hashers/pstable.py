@@ -2,51 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from bitfold import _validation
-from bitfold._types import Float64Array, ProgressCallback, Seed
+from bitfold._types import ProgressCallback, Seed
 from bitfold.hashers.base.periodic import PeriodicHasher
 from bitfold.hashers.sklsh import check_length, learn_neighbor_distance
 from bitfold.io.rows import Rows
 
 NEIGHBOR_DISTANCES_PER_WIDTH = 4
 """Default width of a bucket in distances to a near neighbor, as in E2LSH by the authors."""
-
-
-class RandomBuckets(NamedTuple):
-    """The parameters a and b of the hash functions ⌊(a·x + b) / width⌋, one per row."""
-
-    directions: Float64Array
-    offsets: Float64Array
-
-
-def draw_buckets(
-    n_bits: int, n_features: int, p: int, width: float, rng: np.random.Generator
-) -> RandomBuckets:
-    """Draw a from the p-stable distribution (p = 2: normal, p = 1: Cauchy) and b from U[0, width].
-
-    Parameters
-    ----------
-    n_bits
-        Number of hash functions.
-    n_features
-        Number of features.
-    p
-        Norm: 1 or 2.
-    width
-        Width of a bucket.
-    rng
-        Random generator.
-
-    Returns
-    -------
-    The hash functions.
-    """
-    draw = rng.standard_normal if p == 2 else rng.standard_cauchy
-    return RandomBuckets(draw((n_bits, n_features)), rng.uniform(0, width, n_bits))
 
 
 class PStableLSH(PeriodicHasher):
@@ -119,12 +86,13 @@ class PStableLSH(PeriodicHasher):
             progress("width", 1, 1)
         else:
             width = check_length(self.width, "width", rows.owner)
-        buckets = draw_buckets(n_bits, rows.n_features, p, width, bucket_rng)
+        # The buckets ⌊(a·x + b) / width⌋, with a from the p-stable distribution.
+        draw = bucket_rng.standard_normal if p == 2 else bucket_rng.standard_cauchy
+        directions = draw((n_bits, rows.n_features))
+        offsets = bucket_rng.uniform(0, width, n_bits)
         # The number u of a bucket is odd where sin(πu) < 0, which is where cos(πu + π/2) > 0.
         frequency = np.pi / width
-        waves = self._fitted_waves(
-            frequency * buckets.directions, frequency * buckets.offsets + np.pi / 2
-        )
+        waves = self._fitted_waves(frequency * directions, frequency * offsets + np.pi / 2)
         return waves | {"width_": width}
 
     def _check_fitted_state(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -68,25 +68,6 @@ def check_length(value: Any, name: str, owner: str) -> float:
     return length
 
 
-class RandomWaves(NamedTuple):
-    """The parameters w, b and t of the waves cos(w·x + b) + t, one per row."""
-
-    frequencies: Float64Array
-    phases: Float64Array
-    offsets: Float64Array
-
-
-def draw_waves(
-    n_bits: int, n_features: int, bandwidth: float, rng: np.random.Generator
-) -> RandomWaves:
-    """Draw w from N(0, I/σ²), b from U[0, 2π] and t from U[-1, 1] (Sec. 2)."""
-    return RandomWaves(
-        rng.standard_normal((n_bits, n_features)) / bandwidth,
-        rng.uniform(0, 2 * np.pi, n_bits),
-        rng.uniform(-1, 1, n_bits),
-    )
-
-
 class SKLSH(PeriodicHasher):
     """Random waves: the expected Hamming distance depends on a Gaussian kernel alone.
 
@@ -150,9 +131,11 @@ class SKLSH(PeriodicHasher):
             progress("bandwidth", 1, 1)
         else:
             bandwidth = check_length(self.bandwidth, "bandwidth", rows.owner)
-        waves = draw_waves(n_bits, rows.n_features, bandwidth, wave_rng)
-        fitted = self._fitted_waves(waves.frequencies, waves.phases, -waves.offsets)
-        return fitted | {"bandwidth_": bandwidth}
+        # The waves cos(w·x + b) + t, with w from N(0, I/σ²), b from U[0, 2π] and t from U[-1, 1].
+        frequencies = wave_rng.standard_normal((n_bits, rows.n_features)) / bandwidth
+        phases = wave_rng.uniform(0, 2 * np.pi, n_bits)
+        offsets = wave_rng.uniform(-1, 1, n_bits)
+        return self._fitted_waves(frequencies, phases, -offsets) | {"bandwidth_": bandwidth}
 
     def _check_fitted_state(self) -> None:
         check_length(self.bandwidth_, "bandwidth_", type(self).__name__)

@@ -22,13 +22,6 @@ class Hyperplane(NamedTuple):
     threshold: float
 
 
-class _Directions(NamedTuple):
-    """The transposed directions, and their lengths."""
-
-    transposed: Float32Array
-    lengths: Float32Array
-
-
 class LinearHasher(Hasher):
     """Bit b of x is 1 if (x - center)·w_b exceeds a threshold.
 
@@ -99,8 +92,8 @@ class LinearHasher(Hasher):
         products.signs(values, approximate, self.directions_, lengths, self.thresholds_, packed)
         return packed
 
-    def _transpose_directions(self) -> _Directions:
+    def _transpose_directions(self) -> tuple[Float32Array, Float32Array]:
         # With an infinite length, the kernel computes every product exactly.
         with np.errstate(over="ignore"):
             lengths = np.linalg.norm(self.directions_, axis=1)
-        return _Directions(np.ascontiguousarray(self.directions_.T), lengths)
+        return np.ascontiguousarray(self.directions_.T), lengths
