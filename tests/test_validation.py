@@ -280,3 +280,14 @@ def test_a_strategy_is_an_object_a_name_or_the_default() -> None:
     with pytest.raises(ParameterError, match="'circle', or an object of Shape") as caught:
         check("square")
     assert (caught.value.name, caught.value.owner) == ("shape", "T")
+
+
+def test_a_code_length_is_at_most_the_limit() -> None:
+    assert v.check_n_bits(None, "T", 100, "limit = 100") == 64
+    assert v.check_n_bits(None, "T", 10, "limit = 10") == 10
+    assert v.check_n_bits(None, "T", 1000, "limit = 1000", default=256) == 256
+    assert v.check_n_bits(7, "T", 10, "limit = 10") == 7
+    for value in (0, 11):
+        with pytest.raises(ParameterError) as caught:
+            v.check_n_bits(value, "T", 10, "limit = 10")
+        assert (caught.value.name, caught.value.owner) == ("n_bits", "T")
