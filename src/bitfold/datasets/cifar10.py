@@ -95,9 +95,8 @@ def _find_or_unpack(download: bool, progress: ProgressCallback | None) -> Path:
     unpacked = find_folder([f"cifar10/{_FOLDER}", _FOLDER], _BATCHES)
     if unpacked:
         return unpacked
-    archive = find_file(["cifar10", ""], [_ARCHIVE.name])
-    if archive is None:
-        archive = download_file("cifar10", _ARCHIVE, download=download, progress=progress)
+    found = find_file(["cifar10", ""], [_ARCHIVE.name])
+    archive = found or download_file("cifar10", _ARCHIVE, download=download, progress=progress)
     folder = make_cache_folder(f"cifar10/{_FOLDER}")
     extract_files(archive, _BATCHES, folder)
     return folder

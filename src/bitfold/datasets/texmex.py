@@ -121,12 +121,10 @@ def _find_or_unpack(
     if unpacked:
         return unpacked
     folder = make_cache_folder(stem)
-    archive = find_file(folders, [f"{stem}.tar.gz"])
-    if archive:
-        extract_files(archive, names, folder)
-        return folder
     remote = RemoteFile(f"{_URL}{stem}.tar.gz")
-    archive = download_file(stem, remote, download=download, progress=progress)
+    found = find_file(folders, [remote.name])
+    archive = found or download_file(stem, remote, download=download, progress=progress)
     extract_files(archive, names, folder)
-    archive.unlink()
+    if not found:
+        archive.unlink()
     return folder

@@ -175,10 +175,11 @@ def radius_counts(
     """Return the number of items within every radius, and the distances of those on the map."""
     asked, view = workspace.query(query), workspace.view(model)
     counts = workspace.count_within(asked, view)
+    distances = models.hamming_distances(workspace.code(asked, view), view.map.codes)
     return schemas.RadiusCountsOut(
         within=counts.within.tolist(),
         alike=None if counts.alike is None else counts.alike.tolist(),
-        sample=workspace.sample_distances(asked, view),
+        sample=distances.tolist(),
     )
 
 

@@ -127,16 +127,14 @@ class Guard:
             return 403, "Pages of other sites cannot send requests here."
         if request.scope["path"].startswith(_PUBLIC_PATHS):
             return None
-        tokens = (_query_token(request), _bearer_token(request), self._cookie_token(request))
+        cookie = request.cookies.get(self.rules.cookie, "")
+        tokens = (_query_token(request), _bearer_token(request), cookie)
         if not any(self.rules.accepts_token(token) for token in tokens if token):
             return 403, "Open the address that bitfold explore printed; it contains the token."
         length = request.headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > MAX_UPLOAD_BYTES:
             return 413, str(UploadTooLargeError())
         return None
-
-    def _cookie_token(self, request: Request) -> str:
-        return request.cookies.get(self.rules.cookie, "")
 
     def _new_cookie(self, request: Request) -> str | None:
         """Return the cookie that replaces the token in the address, after its first use."""

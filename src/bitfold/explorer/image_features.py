@@ -44,11 +44,10 @@ class ImageFeatures:
     describe: Callable[[UInt8Array], AnyArray]
     scale: float = 0.0
 
-    @property
-    def n_features(self) -> int:
-        """Length of a vector of pixels."""
+    def draws(self, n_features: int) -> bool:
+        """Return whether vectors of this length are pixels, which can be shown."""
         # A mode has one letter per channel.
-        return self.size[0] * self.size[1] * len(self.mode)
+        return self.scale > 0 and n_features == self.size[0] * self.size[1] * len(self.mode)
 
     def compute(self, image: Image.Image) -> Float64Array:
         """Return the vector of an image."""

@@ -160,11 +160,8 @@ def _size_classes(sizes: Ids) -> list[SizeClass]:
 def _largest(model: IndexedModel, items: Items) -> list[Bucket]:
     order = np.argsort(-model.sizes, kind="stable")[:_N_SHOWN_BUCKETS].tolist()
     members = [model.members(bucket, _N_SHOWN_MEMBERS).tolist() for bucket in order]
-    sizes = model.sizes[order].tolist()
-    return [
-        Bucket(size, list(map(items.describe, ids)))
-        for size, ids in zip(sizes, members, strict=True)
-    ]
+    shown = [list(map(items.describe, ids)) for ids in members]
+    return list(map(Bucket, model.sizes[order].tolist(), shown))
 
 
 def _measure_precision(model: IndexedModel, items: Items) -> LabelPrecision | None:
@@ -191,48 +188,40 @@ def _findings(
     precision: LabelPrecision | None,
 ) -> list[Finding]:
     """Describe the problems of a model, or that there are none."""
-    found = [
-        *_about_balance(balance),
-        *_about_correlation(correlation),
-        *_about_buckets(largest),
-    ]
+    problems = (_about_balance(balance), _about_correlation(correlation), _about_buckets(largest))
+    found = [problem for problem in problems if problem]
     if not found:
-        found = [
-            Finding("good", "The bits are balanced and independent, and no bucket is overcrowded.")
-        ]
+        praise = "The bits are balanced and independent, and no bucket is overcrowded."
+        found = [Finding("good", praise)]
     return found if precision is None else [_about_precision(precision), *found]
 
 
-def _about_balance(balance: Float64Array) -> list[Finding]:
+def _about_balance(balance: Float64Array) -> Finding | None:
     constant = np.flatnonzero(np.minimum(balance, 1 - balance) < MIN_BALANCE)
     if len(constant):
         which = f"{len(constant)} of {len(balance)} bits are the same for nearly all items"
-        return [Finding("bad", f"{which}: {_format_bits(constant)}.")]
+        return Finding("bad", f"{which}: {_format_bits(constant)}.")
     off = float(np.abs(balance - 0.5).mean())
-    if off > MAX_IMBALANCE:
-        return [
-            Finding("fair", f"The bits are unbalanced: {off:.0%} away from one half on average.")
-        ]
-    return []
+    if off <= MAX_IMBALANCE:
+        return None
+    return Finding("fair", f"The bits are unbalanced: {off:.0%} away from one half on average.")
 
 
-def _about_correlation(correlation: Float64Array) -> list[Finding]:
+def _about_correlation(correlation: Float64Array) -> Finding | None:
     same = np.abs(np.triu(correlation, 1)) > MAX_CORRELATION
     repeated = np.flatnonzero(same.any(axis=0))
     if not len(repeated):
-        return []
-    share = len(repeated) / len(correlation)
+        return None
+    level = "bad" if len(repeated) / len(correlation) > MAX_REDUNDANT else "fair"
     which = f"{len(repeated)} of {len(correlation)} bits repeat or negate an earlier one"
-    return [
-        Finding("bad" if share > MAX_REDUNDANT else "fair", f"{which}: {_format_bits(repeated)}.")
-    ]
+    return Finding(level, f"{which}: {_format_bits(repeated)}.")
 
 
-def _about_buckets(largest: float) -> list[Finding]:
+def _about_buckets(largest: float) -> Finding | None:
     if largest <= FAIR_BUCKET:
-        return []
+        return None
     level = "bad" if largest > BAD_BUCKET else "fair"
-    return [Finding(level, f"{largest:.0%} of all items have the same code.")]
+    return Finding(level, f"{largest:.0%} of all items have the same code.")
 
 
 def _about_precision(precision: LabelPrecision) -> Finding:

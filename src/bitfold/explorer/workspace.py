@@ -17,7 +17,7 @@ from bitfold.explorer.exact_search import ExactSearch
 from bitfold.explorer.image_features import ImageFeatures, find_image_features
 from bitfold.explorer.images import encode_png
 from bitfold.explorer.items import UNLABELED, Items
-from bitfold.explorer.models import IndexedModel, RadiusCounts, hamming_distances
+from bitfold.explorer.models import IndexedModel, RadiusCounts
 from bitfold.explorer.plane_map import ItemMap, compute_map
 from bitfold.explorer.queries import NotFoundError, Query, Upload, Uploads, read_upload
 from bitfold.explorer.statistics import BitStatistics, compute_statistics
@@ -103,11 +103,6 @@ class Workspace:
             alike = view.labels_by_bucket == label
         return view.model.count_within(self.code(query, view), alike, exclude=query.item)
 
-    def sample_distances(self, query: Query, view: ModelView) -> list[int]:
-        """Return the Hamming distances to the items on the map, in their order."""
-        found: list[int] = hamming_distances(self.code(query, view), view.map.codes).tolist()
-        return found
-
     def exact(self, query: Query, k: int) -> Hits:
         """Return the items with the nearest vectors in ℓ2, without the query itself."""
         if self.exact_search is None:
@@ -140,10 +135,8 @@ class Workspace:
         if not isinstance(hasher, BaseSetHasher) or number >= len(hasher.base_set_):
             raise NotFoundError(f"Model {model} has no base point {number}.")
         vector = hasher.base_set_[number].astype(np.float64) + hasher.center_
-        features = self.features
-        is_image = features is not None and features.scale > 0
-        fits = is_image and features is not None and features.n_features == len(vector)
-        image = f"/api/models/{model}/base/{number}/image" if fits else None
+        is_image = self.features is not None and self.features.draws(len(vector))
+        image = f"/api/models/{model}/base/{number}/image" if is_image else None
         return Query(f"base:{model}:{number}", f"base point {number}", None, vector, image)
 
 

@@ -287,10 +287,9 @@ def _locate_arrays(
     for name, entry in entries.items():
         layout = ArrayLayout(entry["dtype"], tuple(entry["shape"]))
         end = begin + layout.n_bytes if all(map(is_count, layout.shape)) else -1
-        if entry["data_offsets"] != [begin - start, end - start]:
-            raise ValueError("gap or overlap")
-        if begin % _DTYPES[layout.dtype].itemsize:
-            raise ValueError("not aligned")
+        is_aligned = begin % _DTYPES[layout.dtype].itemsize == 0
+        if not is_aligned or entry["data_offsets"] != [begin - start, end - start]:
+            raise ValueError("gap or overlap, or not aligned")
         yield name, (layout, begin)
         begin = end
     if begin != n_bytes:

@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -119,51 +119,67 @@ def encode_to_file(
     """
     target = resolve_target(path)
     source = sources.open_source(X)
-    digest = hasher.model_digest
-    inputs = {"model": digest, "vectors": _digest_source(source, type(hasher).__name__, stamp)}
-    with _PartialFile(target, hasher.n_bits_, digest) as partial:
-        partial.resume(inputs, restart=restart)
+    vectors = _digest_source(source, type(hasher).__name__, stamp)
+    inputs = {"model": hasher.model_digest, "vectors": vectors}
+    with _PartialFile(target, hasher.n_bits_, inputs) as partial:
+        if not restart:
+            partial.read_progress()
+        partial.start()
         for codes in hasher.encode_blocks(source, first=partial.n_rows, progress=progress):
             partial.append(codes)
         partial.finish()
         return partial.n_rows
 
 
-class _Progress(NamedTuple):
-    """The rows that are safely on the disk, and their CRC-32."""
-
-    n_rows: int
-    checksum: int
-
-
 class _PartialFile:
     """An unfinished file; it is locked while it is open."""
 
-    def __init__(self, target: Path, n_bits: int, model_digest: str) -> None:
+    def __init__(self, target: Path, n_bits: int, inputs: dict[str, str]) -> None:
         self.n_rows = 0
         self._target = target
         self._path = target.with_name(f"{target.name}.partial")
         self._note = target.with_name(f"{target.name}.progress")
         self._n_bits = n_bits
         self._n_bytes = count_bytes(n_bits)
-        self._model_digest = model_digest
+        self._inputs = inputs
         self._checksum = 0
-        self._inputs: dict[str, str] = {}
         self._synced_at = time.monotonic()
         self._start = len(self._encode_header())
         message = f"{target} is being written by another process."
         self._lock = acquire_lock(target.with_name(f"{target.name}.lock"), message)
         try:
-            self._file: BinaryIO = _open_for_update(self._path)
+            # For reading and writing, created if necessary, without truncating it.
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
+            self._file = os.fdopen(descriptor, "r+b")
         except BaseException:
             remove_lock(self._lock)
             raise
 
-    def resume(self, inputs: dict[str, str], *, restart: bool) -> None:
-        """Continue after the rows that are on the disk, if they were made from these inputs."""
-        done = None if restart else self._read_note(inputs)
-        self._inputs = inputs
-        self.n_rows, self._checksum = done or (0, 0)
+    def read_progress(self) -> None:
+        """Count the rows that the last run left on the disk; raise if it had other inputs."""
+        try:
+            note = parse_json_object(self._note.read_bytes())
+        except OSError:
+            return
+        if note is None or note.get("format") != "bitfold progress":
+            return
+        check_version(self._note, note.get("format_version"), _NOTE_VERSION)
+        n_rows, checksum = note.get("n_rows", 0), note.get("crc32", 0)
+        if type(n_rows) is not int or type(checksum) is not int or n_rows < 1:
+            return
+        if self._path.stat().st_size < self._start + n_rows * self._n_bytes:
+            return
+        before = note.get("inputs")
+        for name, digest in self._inputs.items():
+            if not isinstance(before, dict) or before.get(name) != digest:
+                raise InputChangedError(
+                    f"{self._path} cannot be continued: the {name} changed since it was started. "
+                    f"Use the same {name}, or restart from the beginning."
+                )
+        self.n_rows, self._checksum = n_rows, checksum
+
+    def start(self) -> None:
+        """Prepare to append after the rows that are on the disk."""
         # The number of rows is unknown until finish(), which replaces the header.
         self._file.write(self._encode_header())
         self._file.truncate(self._start + self.n_rows * self._n_bytes)
@@ -213,32 +229,7 @@ class _PartialFile:
         shape = (self.n_rows, self._n_bytes)
         if is_npy_name(self._target):
             return encode_npy_header(shape)
-        return encode_codes_header(shape, self._n_bits, self._model_digest, self._checksum)
-
-    def _read_note(self, inputs: dict[str, str]) -> _Progress | None:
-        """Return the progress of the last run, None if it cannot be used."""
-        try:
-            note = parse_json_object(self._note.read_bytes())
-        except OSError:
-            return None
-        if note is None or note.get("format") != "bitfold progress":
-            return None
-        check_version(self._note, note.get("format_version"), _NOTE_VERSION)
-        done = _Progress(note.get("n_rows", 0), note.get("crc32", 0))
-        if not all(type(value) is int for value in done) or done.n_rows < 1:
-            return None
-        if self._path.stat().st_size < self._start + done.n_rows * self._n_bytes:
-            return None
-        self._check_inputs(note.get("inputs"), inputs)
-        return done
-
-    def _check_inputs(self, before: Any, inputs: dict[str, str]) -> None:
-        for name, digest in inputs.items():
-            if not isinstance(before, dict) or before.get(name) != digest:
-                raise InputChangedError(
-                    f"{self._path} cannot be continued: the {name} changed since it was started. "
-                    f"Use the same {name}, or restart from the beginning."
-                )
+        return encode_codes_header(shape, self._n_bits, self._inputs["model"], self._checksum)
 
     def _save(self) -> None:
         self._sync()
@@ -258,11 +249,6 @@ class _PartialFile:
         os.fsync(self._file.fileno())
 
 
-def _open_for_update(path: Path) -> BinaryIO:
-    """Open a file for reading and writing, created if necessary, without truncating it."""
-    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
-
-
 def _digest_source(source: Any, owner: str, stamp: str) -> str:
     """Identify vectors by shape, type, stamp and some of their rows."""
     matrix = sources.check_source(source, owner)
@@ -276,8 +262,7 @@ def _sample_rows(matrix: Any, owner: str) -> AnyArray:
     """Return evenly spaced rows, or the first rows of a source that can only be read forward."""
     n, streamed = sources.count_rows(matrix), isinstance(matrix, Stream)
     if n is None or (streamed and not matrix.is_seekable):
-        first: AnyArray = matrix[:_N_SAMPLED_ROWS]
-        return first
+        return np.asarray(matrix[:_N_SAMPLED_ROWS])
     count = _N_SAMPLED_STREAM_ROWS if streamed else _N_SAMPLED_ROWS
     positions = np.unique(np.linspace(0, n - 1, count).astype(np.int64))
     # Rows releases the pages of a memory map, which would otherwise add up.

@@ -97,8 +97,7 @@ class Rows:
         DataError
             If a value is not finite, or so large that distances would overflow float32.
         """
-        n_features = matrix.shape[1] if isinstance(matrix, np.ndarray) else count_features(matrix)
-        rows = cls(matrix, np.zeros(n_features, np.float32), owner)
+        rows = cls(matrix, np.zeros(count_features(matrix), np.float32), owner)
         total = np.zeros(rows.n_features)
         for start, values in rows.blocks():
             _validation.check_distances_fit(values, owner, first_row=start)
@@ -111,7 +110,7 @@ class Rows:
     @property
     def n_rows(self) -> int | None:
         """Number of rows; None if a stream does not know it yet."""
-        return len(self.matrix) if isinstance(self.matrix, np.ndarray) else count_rows(self.matrix)
+        return count_rows(self.matrix)
 
     @property
     def n_features(self) -> int:
@@ -157,7 +156,7 @@ class Rows:
             If a value is not finite.
         """
         step = block_length(max(width, self.n_features))
-        for block in self._stored_blocks(step):
+        for block in iter_blocks(self.matrix, step):
             yield Block(block.start, self._convert(block))
 
     def map(
@@ -199,7 +198,7 @@ class Rows:
             out = borrow_buffer("rows", (len(block.values), self.n_features))
             return block.start, work(self._convert(block, out), block.start)
 
-        blocks = self._stored_blocks(step, stride, first)
+        blocks = iter_blocks(self.matrix, step, stride=stride, first=first)
         return map_blocks(apply, blocks) if spread else map(apply, blocks)
 
     def take(self, indices: NDArray[np.integer[Any]]) -> Float32Array:
@@ -253,13 +252,6 @@ class Rows:
         if size >= len(self):
             return self.take(np.arange(len(self)))
         return self.take(np.sort(rng.choice(len(self), size, replace=False, shuffle=False)))
-
-    def _stored_blocks(self, step: int, stride: int = 1, first: int = 0) -> Iterator[Block]:
-        """Yield the rows as they are stored."""
-        if not isinstance(self.matrix, np.ndarray):
-            return iter_blocks(self.matrix, step, stride=stride, first=first)
-        starts = range(first, len(self.matrix), step * stride)
-        return (Block(start, self.matrix[start : start + step]) for start in starts)
 
     def _convert(self, block: Block, out: Float32Array | None = None) -> Float32Array:
         """Return a stored block as centered float32, and release its pages."""

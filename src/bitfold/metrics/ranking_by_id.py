@@ -6,13 +6,11 @@ a given index returns.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bitfold._threads import map_blocks
-from bitfold._types import Float64Array, Int64Array
+from bitfold._types import Float64Array
 from bitfold.codes import Codes
 from bitfold.metrics.histograms import check_code_lengths
 from bitfold.metrics.ranking import RankingCurves, check_cutoffs, to_curves
@@ -20,14 +18,6 @@ from bitfold.metrics.relevance import QueryGroup, Relevance
 
 _QUERIES_PER_GROUP = 16
 """Number of queries that a thread ranks together."""
-
-
-class _Sums(NamedTuple):
-    """Relevant items, and the sum of the precisions at their ranks, per query and cutoff."""
-
-    hits: Int64Array
-    precisions: Float64Array
-    relevant: Int64Array
 
 
 def ranking_curves_by_id(
@@ -60,11 +50,28 @@ def ranking_curves_by_id(
     >>> ranking_curves_by_id(Codes.from_bits([[0, 0]]), database, relevance, [1, 2]).recall
     array([[0., 1.]])
     """
+    # numba takes long to import, so this is done when it is needed.
+    from bitfold._kernels.hamming import measure, rank_by_id
+
     check_code_lengths(queries, database)
     relevance.check_sizes(len(queries), len(database))
     checked = check_cutoffs(cutoffs, len(database))
-    sums = _count(queries, database, relevance, checked)
-    return to_curves(checked, sums.hits, sums.precisions, sums.relevant)
+    shape = (len(queries), len(checked))
+    hits, precisions = np.zeros(shape, np.int64), np.zeros(shape)
+    n_relevant = np.zeros(len(queries), np.int64)
+    rows, columns = queries.words(), np.ascontiguousarray(database.words().T)
+
+    def rank(group: QueryGroup) -> None:
+        distances, items = np.empty(len(database), np.uint16), group.items
+        n_relevant[group.queries] = len(items)
+        for q in group.queries:
+            measure(rows[q], columns, distances)
+            rank_by_id(distances, items, queries.n_bits + 1, checked, hits[q], precisions[q])
+
+    for _ in map_blocks(rank, relevance.groups(_QUERIES_PER_GROUP)):
+        pass
+    hits, precisions = np.cumsum(hits, axis=1), np.cumsum(precisions, axis=1)
+    return to_curves(checked, hits, precisions, n_relevant)
 
 
 def average_precision_by_id(
@@ -102,25 +109,3 @@ def average_precision_by_id(
         return np.zeros(len(queries))
     cutoffs = [len(database) if cutoff is None else cutoff]
     return ranking_curves_by_id(queries, database, relevance, cutoffs).average_precision[:, 0]
-
-
-def _count(queries: Codes, database: Codes, relevance: Relevance, cutoffs: Int64Array) -> _Sums:
-    """Count the relevant items within each cutoff, and sum the precisions at their ranks."""
-    # numba takes long to import, so this is done when it is needed.
-    from bitfold._kernels.hamming import measure, rank_by_id
-
-    shape = (len(queries), len(cutoffs))
-    sums = _Sums(np.zeros(shape, np.int64), np.zeros(shape), np.zeros(len(queries), np.int64))
-    rows, columns = queries.words(), np.ascontiguousarray(database.words().T)
-
-    def rank(group: QueryGroup) -> None:
-        distances = np.empty(len(database), np.uint16)
-        sums.relevant[group.queries] = len(group.items)
-        for q in group.queries:
-            measure(rows[q], columns, distances)
-            hits, precisions = sums.hits[q], sums.precisions[q]
-            rank_by_id(distances, group.items, queries.n_bits + 1, cutoffs, hits, precisions)
-
-    for _ in map_blocks(rank, relevance.groups(_QUERIES_PER_GROUP)):
-        pass
-    return _Sums(np.cumsum(sums.hits, axis=1), np.cumsum(sums.precisions, axis=1), sums.relevant)

@@ -150,13 +150,9 @@ class RadiusLookup:
         lengths = [(1 << width) + 1 for width in plan.widths]
         starts = np.empty(sum(lengths), np.uint32)
         order = np.empty((len(plan.widths), words.shape[1]), np.uint32)
-        first = 0
-        for part, length in enumerate(lengths):
-            part_starts = starts[first : first + length]
-            buckets.sort_by_part(
-                words, plan.firsts[part], plan.widths[part], part_starts, order[part]
-            )
-            first += length
+        pieces = np.split(starts, np.cumsum(lengths)[:-1])
+        for *part, piece, ranks in zip(plan.firsts, plan.widths, pieces, order, strict=True):
+            buckets.sort_by_part(words, *part, piece, ranks)
         self._tables[plan] = (starts, order)
 
     def _find(self, queries: Words, radius: int, plan: Plan | None) -> _Matches:

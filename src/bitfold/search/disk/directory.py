@@ -7,7 +7,7 @@ import sys
 import warnings
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bitfold.io.atomic import acquire_lock, sync_directory
 from bitfold.search.disk import manifest as manifests
@@ -19,19 +19,13 @@ _LOCK = "lock"
 _TEMPORARY = re.compile(r"\.bitfold-[0-9a-f]{16}\.tmp")
 
 
-class RemovedFile(NamedTuple):
-    """Name and size of a file that was removed."""
-
-    name: str
-    n_bytes: int
-
-
 def prepare_directory(path: Path) -> None:
     """Create a directory durably; one that exists must be empty or an index."""
     if (path / manifests.NAME).exists():
         manifests.read(path)
     elif path.is_dir():
-        others = [file.name for file in path.iterdir() if not _is_index_file(file.name)]
+        names = [file.name for file in path.iterdir()]
+        others = [name for name in names if name != _LOCK and not _is_removable(name)]
         if others:
             raise FileExistsError(
                 f"{path} already contains {others[0]!r}; an index needs a folder of its own."
@@ -53,32 +47,28 @@ def lock_directory(path: Path) -> BaseFileLock:
     return acquire_lock(path / _LOCK, message)
 
 
-def remove_leftovers(path: Path, keep: set[str]) -> list[RemovedFile]:
-    """Remove temporary files, and files of the index that are not in ``keep``."""
-    removed = []
+def remove_leftovers(path: Path, keep: set[str]) -> dict[str, int]:
+    """Remove temporary files, and files of the index not in ``keep``; return their sizes."""
+    removed = {}
     for file in path.iterdir():
         if _is_removable(file.name) and file.name not in keep:
             # A file that cannot be removed does no harm, and the next writer tries again.
             with suppress(OSError):
-                found = RemovedFile(file.name, file.stat().st_size)
+                n_bytes = file.stat().st_size
                 file.unlink()
-                removed.append(found)
+                removed[file.name] = n_bytes
     return removed
 
 
-def warn_about_leftovers(path: Path, removed: list[RemovedFile], generation: int) -> None:
+def warn_about_leftovers(path: Path, removed: dict[str, int], generation: int) -> None:
     """Warn about files of an unfinished commit; files that a commit replaced are expected."""
-    sizes = [file.n_bytes for file in removed if _is_unfinished(file.name, generation)]
+    sizes = [size for name, size in removed.items() if _is_unfinished(name, generation)]
     if sizes:
         # The user's call is above IndexFolder._load and IndexFolder.open.
         warnings.warn(
             f"{path}: removed an unfinished commit ({len(sizes)} files, {sum(sizes)} bytes).",
             stacklevel=5,
         )
-
-
-def _is_index_file(name: str) -> bool:
-    return name == _LOCK or _is_removable(name)
 
 
 def _is_removable(name: str) -> bool:
