@@ -58,8 +58,7 @@ class ListenAddress:
     @property
     def port(self) -> int:
         """The port number."""
-        port: int = self.listener.getsockname()[1]
-        return port
+        return int(self.listener.getsockname()[1])
 
     @property
     def loopback(self) -> bool:

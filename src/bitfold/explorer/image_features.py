@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from PIL import Image
@@ -118,7 +119,7 @@ def _candidates(size: tuple[int, int], n_features: int) -> list[ImageFeatures]:
     for mode, n_channels in (("L", 1), ("RGB", 3)):
         if n_pixels * n_channels == n_features:
             found += [
-                ImageFeatures(name, size, mode, _multiply(scale), scale)
+                ImageFeatures(name, size, mode, partial(np.multiply, scale), scale)
                 for name, scale in _SCALES.items()
             ]
     side = size[0] if size[0] == size[1] and size[0] % 4 == 0 and size[0] >= 8 else 0
@@ -129,7 +130,3 @@ def _candidates(size: tuple[int, int], n_features: int) -> list[ImageFeatures]:
             ImageFeatures("color GIST", size, "RGB", lambda pixels: color_gist(pixels[None]))
         )
     return found
-
-
-def _multiply(scale: float) -> Callable[[UInt8Array], AnyArray]:
-    return lambda pixels: pixels * scale

@@ -90,12 +90,9 @@ class ImageSource(ABC):
     def load(self, item: int) -> Image.Image:
         """Return the image of an item in its original size."""
 
-    def png(self, item: int) -> bytes:
-        """Return the thumbnail of an item as PNG; recent ones are cached."""
-        return self._thumbnail(item)
-
     def __init__(self) -> None:
-        self._thumbnail = lru_cache(_MAX_CACHED_IMAGES)(lambda item: encode_png(self.load(item)))
+        # The thumbnail of an item as PNG; recent ones are cached.
+        self.png = lru_cache(_MAX_CACHED_IMAGES)(lambda item: encode_png(self.load(item)))
 
 
 class ImageFolder(ImageSource):

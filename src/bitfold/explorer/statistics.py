@@ -98,7 +98,9 @@ def compute_statistics(model: IndexedModel, items: Items) -> BitStatistics:
     """Compute statistics of all buckets, and of the bits of a sample of them."""
     sizes = model.sizes
     share = sizes / sizes.sum()
-    balance, correlation = _bits(model)
+    n = model.n_distinct
+    chosen = np.linspace(0, n - 1, min(n, MAX_SAMPLED_BUCKETS)).astype(np.int64)
+    balance, correlation = correlations(model.bits(chosen), sizes[chosen].astype(np.float64))
     precision = _measure_precision(model, items)
     findings = _findings(balance, correlation, float(share.max()), precision)
     return BitStatistics(
@@ -138,12 +140,6 @@ def correlations(bits: UInt8Array, weights: Float64Array) -> tuple[Float64Array,
     scale = np.outer(deviation, deviation)
     matrix = np.divide(covariance, scale, out=np.zeros_like(covariance), where=scale > 1e-12)
     return balance, np.clip(matrix, -1, 1)
-
-
-def _bits(model: IndexedModel) -> tuple[Float64Array, Float64Array]:
-    n = model.n_distinct
-    chosen = np.linspace(0, n - 1, min(n, MAX_SAMPLED_BUCKETS)).astype(np.int64)
-    return correlations(model.bits(chosen), model.sizes[chosen].astype(np.float64))
 
 
 def _size_classes(sizes: Ids) -> list[SizeClass]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from bitfold._kernels import ranking
@@ -21,30 +19,23 @@ _MIN_WORDS_FOR_THREADS = 1 << 18
 """Number of words to scan from which the work is split over threads."""
 
 
-class _NearestItems(NamedTuple):
-    """Item numbers of a segment and their distances, one row per query."""
-
-    items: Int64Array
-    distances: Int32Array
-
-
 def rank_segment(segment: Segment, queries: Words, k: int) -> Hits:
     """Return the k nearest live items of each query; k is at most their number."""
     few_queries = len(queries) < 2 * count_threads()
     if few_queries and k <= _MAX_K_BY_INSERTION and segment.words.size >= _MIN_WORDS_FOR_THREADS:
-        found = _split_codes(segment, queries, k)
+        items, distances = _split_codes(segment, queries, k)
     else:
-        found = _split_queries(segment, queries, k)
-    return Hits(segment.ids_of(found.items), found.distances)
+        items, distances = _split_queries(segment, queries, k)
+    return Hits(segment.ids_of(items), distances)
 
 
-def _split_queries(segment: Segment, queries: Words, k: int) -> _NearestItems:
+def _split_queries(segment: Segment, queries: Words, k: int) -> tuple[Int64Array, Int32Array]:
     """Rank with the queries split over the threads."""
     shape = (len(queries), k)
-    found = _NearestItems(np.empty(shape, np.int64), np.empty(shape, np.int32))
+    items, distances = np.empty(shape, np.int64), np.empty(shape, np.int32)
 
     def rank(part: slice) -> None:
-        out = (found.distances[part], found.items[part])
+        out = (distances[part], items[part])
         if k > _MAX_K_BY_INSERTION:
             ranking.rank_by_sorting(queries[part], segment.words, *segment.postings, *out)
         else:
@@ -58,22 +49,22 @@ def _split_queries(segment: Segment, queries: Words, k: int) -> _NearestItems:
     n_words = segment.words.size * len(queries)
     for _ in map(rank, parts) if n_words < _MIN_WORDS_FOR_THREADS else map_blocks(rank, parts):
         pass
-    return found
+    return items, distances
 
 
-def _split_codes(segment: Segment, queries: Words, k: int) -> _NearestItems:
+def _split_codes(segment: Segment, queries: Words, k: int) -> tuple[Int64Array, Int32Array]:
     """Rank with the codes split over the threads, and merge."""
     edges = np.linspace(0, segment.n_distinct, count_threads() + 1).astype(int)
     shape = (len(queries), k)
     # A part with fewer than k items leaves the rest of its rows farther than any code.
     too_far = 64 * len(segment.words) + 1
 
-    def rank(part: int) -> _NearestItems:
-        found = _NearestItems(np.full(shape, MAX_ID), np.full(shape, too_far, np.int32))
+    def rank(part: int) -> tuple[Int64Array, Int32Array]:
+        items, distances = np.full(shape, MAX_ID), np.full(shape, too_far, np.int32)
         codes = (segment.words, edges[part], edges[part + 1], *segment.postings)
-        ranking.rank_by_insertion(queries, *codes, found.distances, found.items)
-        return found
+        ranking.rank_by_insertion(queries, *codes, distances, items)
+        return items, distances
 
     parts = map_blocks(rank, range(count_threads()))
     items, distances = (np.concatenate(column, axis=1) for column in zip(*parts, strict=True))
-    return _NearestItems(*sort_rows(items, distances, k))
+    return sort_rows(items, distances, k)
