@@ -7,8 +7,8 @@ To read a new file format, write a module in ``formats/`` and add its suffix to 
 from bitfold.io.codes_file import open_codes, save_codes
 from bitfold.io.formats.npy import read_npy_header
 from bitfold.io.resumable import encode_to_file
-from bitfold.io.rows import Rows, block_length
-from bitfold.io.sources import Block, check_source, iter_blocks, open_source
+from bitfold.io.rows import Block, Rows, block_length, iter_blocks
+from bitfold.io.sources import check_source, open_source
 from bitfold.io.stream import Stream
 from bitfold.io.vectors import open_vectors, read_labels, read_vectors
 

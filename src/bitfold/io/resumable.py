@@ -32,7 +32,7 @@ from bitfold.io.atomic import (
 )
 from bitfold.io.codes_file import encode_codes_header, encode_npy_header, is_npy_name
 from bitfold.io.file_checks import check_version, parse_json_object
-from bitfold.io.rows import Rows
+from bitfold.io.rows import Rows, count_features, count_rows
 from bitfold.io.stream import Stream
 
 _NOTE_VERSION = 1
@@ -252,7 +252,7 @@ class _PartialFile:
 def _digest_source(source: Any, owner: str, stamp: str) -> str:
     """Identify vectors by shape, type, stamp and some of their rows."""
     matrix = sources.check_source(source, owner)
-    about = [sources.count_rows(matrix), sources.count_features(matrix), str(matrix.dtype), stamp]
+    about = [count_rows(matrix), count_features(matrix), str(matrix.dtype), stamp]
     digest = hashlib.sha256(json.dumps(about).encode())
     digest.update(np.ascontiguousarray(_sample_rows(matrix, owner)).data)
     return digest.hexdigest()
@@ -260,10 +260,10 @@ def _digest_source(source: Any, owner: str, stamp: str) -> str:
 
 def _sample_rows(matrix: Any, owner: str) -> AnyArray:
     """Return evenly spaced rows, or the first rows of a source that can only be read forward."""
-    n, streamed = sources.count_rows(matrix), isinstance(matrix, Stream)
+    n, streamed = count_rows(matrix), isinstance(matrix, Stream)
     if n is None or (streamed and not matrix.is_seekable):
         return np.asarray(matrix[:_N_SAMPLED_ROWS])
     count = _N_SAMPLED_STREAM_ROWS if streamed else _N_SAMPLED_ROWS
     positions = np.unique(np.linspace(0, n - 1, count).astype(np.int64))
     # Rows releases the pages of a memory map, which would otherwise add up.
-    return Rows(matrix, np.zeros(sources.count_features(matrix), np.float32), owner).take(positions)
+    return Rows(matrix, np.zeros(count_features(matrix), np.float32), owner).take(positions)

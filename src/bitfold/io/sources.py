@@ -9,30 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold import _validation
-from bitfold._types import AnyArray, IntpArray
 from bitfold.errors import DataError, ParameterTypeError
 from bitfold.io import arrow
 from bitfold.io.stream import AN_ITERATOR, Stream
-
-
-class Block(NamedTuple):
-    """Consecutive rows, and the number of the first.
-
-    Examples
-    --------
-    >>> start, values = Block(64, np.zeros((2, 3)))
-    >>> range(start, start + len(values))
-    range(64, 66)
-    """
-
-    start: int
-    values: AnyArray
 
 
 def open_source(X: Any) -> Any:
@@ -113,65 +97,6 @@ def check_source(X: Any, owner: str, *, min_rows: int = 1, single_pass: bool = T
     if n_rows < min_rows:
         raise DataError(f"X of {owner} has {n_rows} rows, but needs at least {min_rows}.")
     return source
-
-
-def iter_blocks(matrix: Any, step: int, *, stride: int = 1, first: int = 0) -> Iterator[Block]:
-    """Yield the rows of a matrix or stream in order, as they are stored.
-
-    Parameters
-    ----------
-    matrix
-        An array, memory map or stream.
-    step
-        Rows per block.
-    stride
-        Yield every ``stride``-th block only.
-    first
-        Row to start with.
-
-    Yields
-    ------
-    Of an array or a memory map, a view that has not been read yet.
-
-    Examples
-    --------
-    >>> [block.start for block in iter_blocks(np.zeros((5, 2)), 2)]
-    [0, 2, 4]
-    """
-    start = first
-    while (n_rows := count_rows(matrix)) is None or start < n_rows:
-        values = matrix[start : start + step]
-        if not len(values):  # the end of a stream of unknown length
-            return
-        yield Block(start, values)
-        start += step * stride
-
-
-def iter_chosen(
-    stream: Stream, indices: NDArray[np.integer[Any]], step: int
-) -> Iterator[tuple[IntpArray, AnyArray]]:
-    """Yield chosen rows of a stream, read forward in blocks of at most ``step`` rows.
-
-    Each result is the positions of some rows in ``indices``, and these rows as they are stored.
-    """
-    order = np.argsort(indices, kind="stable")
-    ascending, done = indices[order], 0
-    while done < len(ascending):
-        start = int(ascending[done])
-        end = int(np.searchsorted(ascending, start + step))
-        chosen = ascending[done:end]
-        yield order[done:end], stream[start : int(chosen[-1]) + 1][chosen - start]
-        done = end
-
-
-def count_features(matrix: Any) -> int:
-    """Return the number of columns, without counting the rows of a stream."""
-    return int(matrix.n_features if isinstance(matrix, Stream) else matrix.shape[1])
-
-
-def count_rows(matrix: Any) -> int | None:
-    """Return the number of rows, or None if a stream does not know it yet."""
-    return matrix.n_rows if isinstance(matrix, Stream) else len(matrix)
 
 
 def _is_sliceable(X: Any) -> bool:

@@ -15,8 +15,8 @@ from bitfold._types import AnyArray, Float32Array, ProgressCallback, UInt8Array
 from bitfold.codes import Codes, count_bytes
 from bitfold.errors import DataError
 from bitfold.hashers.base.state import FittedState
-from bitfold.io import sources
-from bitfold.io.rows import Rows, block_length
+from bitfold.io.rows import Rows, block_length, count_features
+from bitfold.io.sources import check_source
 from bitfold.io.stream import Stream
 
 T = TypeVar("T")
@@ -128,12 +128,12 @@ class Encoder(FittedState, ABC):
         """Open vectors and check that they have the features the hasher was fitted with."""
         check_is_fitted(self, "n_bits_")
         owner = type(self).__name__
-        matrix = sources.check_source(X, owner)
+        matrix = check_source(X, owner)
         # A look for column names takes as long as encoding a row; a plain array has none.
         if type(X) is not np.ndarray or hasattr(self, "feature_names_in_"):
             named = matrix if isinstance(matrix, Stream) else X  # a stream has no column names
             _check_feature_names(self, named, reset=False)
-        n_features = sources.count_features(matrix)
+        n_features = count_features(matrix)
         if n_features != self.n_features_in_:
             raise DataError(
                 f"X has {n_features} features, but {owner} is expecting "
