@@ -12,8 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bitfold import _validation
-from bitfold._kernels import nearest as _nearest
-from bitfold._kernels import products
+from bitfold._kernels import induction, products
 from bitfold._kernels import shortlist as _shortlist
 from bitfold._linalg.inverted_lists import MAX_LISTS, InvertedLists, build_lists, midpoints
 from bitfold._threads import borrow_buffer
@@ -124,7 +123,7 @@ class NearestBasePoints:
         with np.errstate(over="ignore", invalid="ignore"):
             scores = borrow_buffer("products", (len(rows), len(self.points)))
             np.matmul(rows, self._transposed, out=scores)
-        _nearest.nearest(rows, scores, self.points, self._sq_norms, *found)
+        induction.nearest(rows, scores, self.points, self._sq_norms, *found)
 
     def _measure_candidates(
         self, rows: Float32Array, found: Neighbors, lists: InvertedLists

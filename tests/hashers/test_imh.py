@@ -314,9 +314,10 @@ print(*sorted(Path(name).relative_to(root).as_posix() for name in files), sep="\
 """
 
 
-def test_few_files_lie_on_the_path_of_fit() -> None:
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_few_files_lie_on_the_path_of_fit(dtype: str) -> None:
     run = subprocess.run(
-        [sys.executable, "-c", PATH_OF_FIT, "float64"],
+        [sys.executable, "-c", PATH_OF_FIT, dtype],
         capture_output=True,
         text=True,
         check=True,

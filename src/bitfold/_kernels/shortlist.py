@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from bitfold._kernels.nearest import (
+from bitfold._kernels.induction import (
     _MAX_SQ_LENGTH,
     _sq_distance,
     _sq_distance_in_double,

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bitfold._kernels import nearest as _nearest
+from bitfold._kernels import induction
 from bitfold._types import Float32Array, Int32Array, Int64Array
 from bitfold.embedding.stochastic import GramBlocks, Objective, Repulsion, sum_over_row_blocks
 
@@ -105,7 +105,7 @@ def build_neighbor_lists(Y: Float32Array) -> Int32Array:
     def find(rows: slice) -> float:
         scores = gram.compute(rows)
         indices = np.empty((len(scores), N_LISTED + 1), np.int32)
-        _nearest.nearest(Y[rows], scores, Y, gram.sq_norms, indices, np.empty(indices.shape))
+        induction.nearest(Y[rows], scores, Y, gram.sq_norms, indices, np.empty(indices.shape))
         # A point is not always the first of its own list: others may have the same position.
         own = indices == np.arange(rows.start, rows.stop)[:, None]
         own[~own.any(axis=1), -1] = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bitfold._kernels.nearest import weighted_mean
+from bitfold._kernels.induction import weighted_mean
 from bitfold._types import Float32Array
 from bitfold.neighbors import Neighbors
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitfold import _validation
-from bitfold._kernels import centering
+from bitfold._kernels.induction import center_rows
 from bitfold._threads import borrow_buffer, map_blocks
 from bitfold._types import AnyArray, Float32Array, IntpArray
 from bitfold.io.memory_map import release_pages
@@ -291,7 +291,7 @@ class Rows:
 def _subtract_center(stored: AnyArray, center: Float32Array, out: Float32Array) -> float:
     """Write ``stored - center`` as float32; return the sum of squares."""
     if stored.dtype == np.float32 and stored.dtype.isnative and stored.flags.c_contiguous:
-        return float(centering.center(stored, center, out))
+        return float(center_rows(stored, center, out))
     # float32 cannot represent all integers of 32 bits and more.
     is_wide = stored.dtype.itemsize > 2 and stored.dtype != np.float32
     dtype = np.float64 if is_wide else np.float32

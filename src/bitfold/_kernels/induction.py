@@ -1,4 +1,6 @@
-"""Nearest base points of a row, and their weighted mean, as functions of that row alone.
+"""Induction of a row: center it, find its nearest base points, and take their weighted mean.
+
+The result is a function of that row alone.
 
 The last bits of a matrix product depend on the batch. It is therefore only used to select
 candidates: all base points that could be among the k nearest, given the largest possible rounding
@@ -31,6 +33,24 @@ _MAX_SQ_LENGTH = np.float32(1e30)
 
 _TINY = 2.0**-126
 """Smallest normal float32; rounding errors below it are absolute, not relative."""
+
+
+@njit(nogil=True, cache=True, fastmath=_FAST_SUMS)
+def center_rows(part: Float32Array, center: Float32Array, out: Float32Array) -> float:
+    """Subtract ``center`` from rows; return the sum of squares.
+
+    The sum is finite only if all values are finite. It may also overflow for finite values.
+    """
+    total = 0.0
+    for i in range(part.shape[0]):
+        row, target = part[i], out[i]
+        squares = np.float32(0)
+        for c in range(len(center)):
+            difference = row[c] - center[c]
+            target[c] = difference
+            squares += difference * difference
+        total += float(squares)
+    return total
 
 
 @njit(nogil=True, cache=True, fastmath=_FAST_SUMS)
