@@ -1,4 +1,4 @@
-"""Doctests run in a folder of their own, because some of them save files; nothing is downloaded."""
+"""Run doctests in temporary folders, because some save files, and without downloads."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Pages run in a folder with the files that they speak of, beside a Postgres if they need one."""
+"""Run each page in a folder with the files that it names, and with Postgres if it needs one."""
 
 import shutil
 import sys
@@ -12,13 +12,13 @@ from tests.stores.postgres_server import start_postgres_on_localhost
 
 @pytest.fixture(scope="session")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the user has."""
+    """The files of the user."""
     return lay_out(tmp_path_factory.mktemp("files"))
 
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[dict[str, str]]:
-    """The variables by which localhost is found."""
+    """The environment variables that select the server on localhost."""
     with start_postgres_on_localhost() as variables:
         yield variables
 

@@ -1,4 +1,4 @@
-"""What `make docs` does beyond MkDocs: programs, equations as MathML, nothing from elsewhere."""
+"""Hooks of MkDocs: include programs, render equations as MathML, reject outside resources."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MADE_LATER = {
     "published.md": "make compare",
     "report/index.html": "python -m reproduction all --out docs/report",
 }
-"""Pages that a long run writes, and the run; the navigation has them once they are there."""
+"""Pages that a long run writes, and its command; the navigation omits missing ones."""
 
 _EQUATION = re.compile(
     r'<(?P<tag>span|div) class="arithmatex">\\[(\[](?P<tex>.*?)\\[)\]]</(?P=tag)>', re.DOTALL
@@ -31,11 +31,11 @@ _FETCHED = re.compile(
 
 
 def on_config(config: Any) -> Any:
-    """Leave pages that are not made yet out of the navigation."""
+    """Omit missing pages from the navigation."""
     docs = Path(config.docs_dir)
     absent = {page for page in MADE_LATER if not (docs / page).exists()}
     for page in sorted(absent):
-        log.info("%s is not there yet: %s writes it.", page, MADE_LATER[page])
+        log.info("%s is missing; %s writes it.", page, MADE_LATER[page])
     config.nav = _without(config.nav, absent)
     return config
 
@@ -52,7 +52,7 @@ def _without(nav: list[Any], absent: set[str]) -> list[Any]:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Ship a font with the tables that roots, sums and tall brackets need; few systems have one."""
+    """Include a math font, which roots, sums and tall brackets need and few systems have."""
     from mkdocs.structure.files import File
 
     (package,) = find_spec("ziamath").submodule_search_locations
@@ -62,7 +62,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, config: Any, **_: Any) -> str:
-    """Show the programs that a page links to, which lie outside of the site, in the page."""
+    """Include the programs that a page links to, because they are outside of the site."""
     root = Path(config.docs_dir).parent
 
     def shown(found: re.Match[str]) -> str:
@@ -74,12 +74,12 @@ def on_page_markdown(markdown: str, config: Any, **_: Any) -> str:
 
 
 def on_page_content(content: str, **_: Any) -> str:
-    """Turn equations into MathML, which browsers draw by themselves, and Sphinx's roles to code."""
+    """Convert equations to MathML, which browsers can draw, and Sphinx roles to code."""
     return _ROLE.sub("", _EQUATION.sub(_mathml, content))
 
 
 def _mathml(found: re.Match[str]) -> str:
-    # Here, so that pytest, which looks for examples in every file, needs nothing that it has not.
+    # Imported here because pytest, which collects this file, runs without the docs extra.
     from latex2mathml.converter import convert
 
     display = "block" if found["tag"] == "div" else "inline"
@@ -87,7 +87,7 @@ def _mathml(found: re.Match[str]) -> str:
 
 
 def on_post_page(output: str, page: Any, **_: Any) -> str:
-    """Warn, which ends a strict build, of whatever a browser would fetch from another host."""
+    """Warn about resources from other hosts; a warning fails a strict build."""
     if found := _FETCHED.search(output):
-        log.warning("%s fetches from elsewhere: %s", page.file.src_path, found[0])
+        log.warning("%s loads a resource from another host: %s", page.file.src_path, found[0])
     return output

@@ -1,4 +1,4 @@
-"""How hypothesis runs here: the same examples everywhere, and no deadline on a busy machine."""
+"""Settings of hypothesis: the same examples everywhere, and no deadlines."""
 
 from hypothesis import settings
 

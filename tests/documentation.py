@@ -1,4 +1,4 @@
-"""The pages of the documentation, and what they speak of: the user's files and databases."""
+"""The pages of the documentation, and the files and databases that they use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 N_ROWS, N_QUERIES = 300, 20
-"""Few, so that every command of the pages is quick."""
+"""Small, so that all commands of the pages are fast."""
 
 _FENCE = re.compile(
     r"^(?P<indent>[ ]*)```(?P<language>[^\n]*)\n(?P<text>.*?)^(?P=indent)```$",
@@ -27,7 +27,7 @@ _DATABASE = re.compile(r"postgresql://localhost/(\w+)")
 
 
 class Block(NamedTuple):
-    """A block of code, and the line it begins at."""
+    """A block of code, and the line where it begins."""
 
     language: str
     text: str
@@ -43,7 +43,7 @@ def blocks_of(text: str) -> list[Block]:
 
 
 def lay_out(folder: Path) -> Path:
-    """Make the files that pages call by name."""
+    """Create the files that the pages name."""
     data, album = datasets.digits(), datasets.images("digits").database
     X = data.database[:N_ROWS].astype(np.float32)
     np.save(folder / "vectors.npy", X)
@@ -61,7 +61,7 @@ def lay_out(folder: Path) -> Path:
 
 
 def make_databases(text: str, variables: dict[str, str]) -> None:
-    """Make the databases that a page connects to, anew."""
+    """Create the databases that a page connects to, replacing old ones."""
     port, user = variables["PGPORT"], variables["PGUSER"]
     url = "postgresql://localhost/postgres"
     with psycopg.connect(url, port=port, user=user, autocommit=True) as connection:

@@ -1,4 +1,4 @@
-"""The exception tree: drawn as it is, and safe to send between processes."""
+"""The exception tree: its drawing is complete, and errors can be pickled."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_every_exception_is_a_bitfold_error(kind: type[Exception]) -> None:
     assert kind is errors.BitfoldError or kind.__name__.endswith("Error")
 
 
-def test_the_drawing_shows_every_class_with_its_builtin_base() -> None:
+def test_module_docstring_draws_every_class() -> None:
     drawn = dict(re.findall(r"─ (\w+)(?: \((\w+)\))?", inspect.getdoc(errors) or ""))
     assert {"BitfoldError", *drawn} == set(errors.__all__)
     for name, builtin in drawn.items():

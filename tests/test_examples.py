@@ -1,4 +1,4 @@
-"""Every example runs, as a process of its own, says something and draws its picture."""
+"""Every example runs in its own process, prints something, and draws its figure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Done = subprocess.CompletedProcess[str]
 
 
 def run(example: Path, picture: Path) -> Done:
-    # One thread each: two run side by side, and threads that wait for each other only spin.
+    # One thread each, because two examples run at a time.
     alone = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "error::UserWarning"}
     command = [sys.executable, str(example), str(picture)]
     return subprocess.run(
@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def running(folder: Path) -> Iterator[dict[str, Future[Done]]]:
-    """All examples, on their way."""
+    """The running examples, by name."""
     with ThreadPoolExecutor(2) as pool:
         yield {
             example.stem: pool.submit(run, example, folder / f"{example.stem}.png")
@@ -45,18 +45,18 @@ def running(folder: Path) -> Iterator[dict[str, Future[Done]]]:
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_it_runs(example: Path, running: dict[str, Future[Done]], folder: Path) -> None:
+def test_example_runs(example: Path, running: dict[str, Future[Done]], folder: Path) -> None:
     done = running[example.stem].result()
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert done.stdout.strip()
     with Image.open(folder / f"{example.stem}.png") as picture:
         assert min(picture.size) > 150
-    # Nothing is left behind but the picture that was asked for.
+    # No other files are left behind.
     assert {path.suffix for path in folder.iterdir()} == {".png"}
 
 
-def test_the_page_shows_every_example() -> None:
+def test_page_shows_every_example() -> None:
     text = PAGE.read_text("utf-8")
     pictures = re.findall(r"!\[[^\]]+\]\(images/examples/(\w+)\.png\)", text)
     linked = re.findall(r"\[examples/(\w+)\.py\]\(\.\./examples/\1\.py\)", text)

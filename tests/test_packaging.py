@@ -1,6 +1,6 @@
 """What users install: the wheel and the sdist in clean environments, and the lowest versions.
 
-What takes minutes or the network is marked, and run by ``make package`` and ``make lowest``.
+``make package`` and ``make lowest`` run the tests that take minutes or need the network.
 """
 
 from __future__ import annotations
@@ -29,36 +29,36 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["
 
 
 def declared(*extras: str) -> list[Requirement]:
-    """All requirements of the package and of some extras, but for itself."""
+    """Return the requirements of the package and of some extras, except bitfold itself."""
     lists = [PROJECT["dependencies"], *(PROJECT["optional-dependencies"][name] for name in extras)]
     found = [Requirement(text) for texts in lists for text in texts]
     return [each for each in found if each.name != PROJECT["name"]]
 
 
-def test_every_requirement_has_a_floor() -> None:
+def test_every_requirement_has_a_lowest_version() -> None:
     for each in declared(*PROJECT["optional-dependencies"]):
         assert [clause.operator for clause in each.specifier] == [">="], str(each)
 
 
-def test_the_pythons_it_names_begin_with_the_lowest() -> None:
+def test_classifiers_start_with_the_lowest_python() -> None:
     named = [name.rpartition(" ")[2] for name in PROJECT["classifiers"] if " :: 3." in name]
     assert named == ["3.11", "3.12", "3.13"]
     assert PROJECT["requires-python"] == f">={named[0]}"
 
 
-def test_the_extra_for_developers_brings_every_other() -> None:
+def test_dev_extra_includes_the_others() -> None:
     (own,) = [
         Requirement(text)
         for text in PROJECT["optional-dependencies"]["dev"]
         if Requirement(text).name == PROJECT["name"]
     ]
-    # faiss is a dependency as well; what builds the site no test needs.
-    assert own.extras == set(PROJECT["optional-dependencies"]) - {"dev", "docs", "faiss"}
+    # No test needs the packages that build the site.
+    assert own.extras == set(PROJECT["optional-dependencies"]) - {"dev", "docs"}
 
 
 @pytest.mark.lowest
-def test_what_is_installed_are_the_floors() -> None:
-    """A floor that another package lifts is never tested: it must be raised to what that needs."""
+def test_lowest_versions_are_installed() -> None:
+    """If another package needs a higher version, ours must be raised to it to be tested."""
     for each in declared(*(set(PROJECT["optional-dependencies"]) - {"docs"})):
         (floor,) = each.specifier
         installed, lowest = Version(metadata.version(each.name)), Version(floor.version)
@@ -91,12 +91,12 @@ def files(folder: Path) -> Iterator[str]:
             yield path.relative_to(folder).as_posix()
 
 
-# What a package is made of; a stray file of any other kind would be shipped to every user.
+# Kinds of files in the package; a stray file of another kind would be shipped to every user.
 KINDS = {".py", ".typed", ".html", ".js", ".css", ".svg"}
 
 
 @pytest.mark.package
-def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path, sdist: Path) -> None:
+def test_wheel_contains_only_the_package(wheel: Path, sdist: Path) -> None:
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert {Path(name).suffix for name in names} == KINDS
     assert names == {f"bitfold/{name}" for name in files(ROOT / "src/bitfold") if kept(name)}
@@ -110,7 +110,7 @@ def kept(name: str) -> bool:
 
 
 @pytest.mark.package
-def test_the_wheel_says_what_it_is(wheel: Path) -> None:
+def test_wheel_metadata(wheel: Path) -> None:
     archive = zipfile.ZipFile(wheel)
     (about,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
     lines = archive.read(about).decode().splitlines()
@@ -121,8 +121,8 @@ def test_the_wheel_says_what_it_is(wheel: Path) -> None:
 
 
 @pytest.mark.package
-def test_the_tests_of_the_sdist_run_from_it(sdist: Path) -> None:
-    """All are found, and some of each kind run: of code, of documents and of files beside them."""
+def test_sdist_can_run_its_tests(sdist: Path) -> None:
+    """Collect all tests, and run some of each kind: code, documents, and other files."""
     environment = {**os.environ, "PYTHONPATH": str(sdist / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     pytest_in = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
 
@@ -133,7 +133,7 @@ def test_the_tests_of_the_sdist_run_from_it(sdist: Path) -> None:
         ).stdout  # fmt: skip
 
     assert set(listed(run("--collect-only"))) == set(listed(collected_here()))
-    run("tests/test_codes.py", "tests/test_imports.py", "tests/test_public_names.py", "README.md")
+    run("tests/test_codes.py", "tests/test_architecture.py", "tests/test_language.py", "README.md")
 
 
 def collected_here() -> str:
@@ -142,7 +142,7 @@ def collected_here() -> str:
 
 
 def listed(listing: str) -> Iterator[str]:
-    """Take the names of tests out of what pytest lists; without what sets apart their cases."""
+    """Yield the names of tests in the output of pytest, without their parameters."""
     return (line.partition("[")[0] for line in listing.splitlines() if "::" in line)
 
 
@@ -177,7 +177,7 @@ print(*sorted({each.name for each in metadata.distributions()}))
 
 @pytest.fixture(scope="session", params=["whl", "tar.gz"])
 def clean(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A new environment with nothing but what was built and what that needs."""
+    """A new environment that contains only the built package and its dependencies."""
     folder = tmp_path_factory.mktemp("clean")
     venv.create(folder, with_pip=True)
     (path,) = (ROOT / "dist").glob(f"*.{request.param}")
@@ -187,7 +187,7 @@ def clean(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def outside(folder: Path, *command: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run a command in another folder, with nothing of this environment."""
+    """Run a command in another folder, without the Python variables of this environment."""
     environment = {key: value for key, value in os.environ.items() if "PYTHON" not in key}
     return subprocess.run(command, cwd=folder, env=environment, text=True, capture_output=True)
 
@@ -200,7 +200,7 @@ def test_installed_without_extras(clean: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     where, distributions = done.stdout.splitlines()
     assert Path(where).is_relative_to(clean.parent)
-    extras = {name for name in PROJECT["optional-dependencies"] if name not in ("dev", "faiss")}
+    extras = set(PROJECT["optional-dependencies"]) - {"dev"}
     needed = {each.name for each in declared()}
     only_in_extras = {canonicalize_name(each.name) for each in declared(*extras)} - needed
     assert only_in_extras & set(map(canonicalize_name, distributions.split())) == set()
@@ -211,7 +211,7 @@ def test_installed_without_extras(clean: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.package
-def test_what_needs_an_extra_says_so(clean: Path, tmp_path: Path) -> None:
+def test_missing_extra_names_the_install_command(clean: Path, tmp_path: Path) -> None:
     outside(tmp_path, clean / "python", "-c", FROM_OUTSIDE)
     (tmp_path / "x.parquet").write_bytes(b"PAR1")
     (tmp_path / "x.h5").write_bytes(b"HDF")

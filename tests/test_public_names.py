@@ -141,25 +141,25 @@ def test_docstrings_are_complete(name: str) -> None:
     assert [entry for entry in found if entry] == []
 
 
-def test_the_packages_that_users_import_declare_their_names() -> None:
+def test_packages_declare_their_names() -> None:
     packages = {f"bitfold.{path.parent.name}" for path in ROOT.glob("[a-z]*/__init__.py")}
     assert packages | {"bitfold"} <= set(MODULES)
 
 
-def test_dir_is_what_is_declared() -> None:
+def test_dir_lists_the_declared_names() -> None:
     assert dir(bitfold) == sorted(bitfold.__all__)
     assert all(getattr(bitfold, name) is not None for name in bitfold.__all__)
     with pytest.raises(AttributeError, match=r"module 'bitfold' has no attribute 'nothing'\."):
         bitfold.nothing  # noqa: B018
 
 
-def test_a_star_import_gives_the_declared_names() -> None:
+def test_star_import_gives_the_declared_names() -> None:
     namespace: dict[str, Any] = {}
     exec("from bitfold import *", namespace)
     assert namespace.keys() - {"__builtins__"} == set(bitfold.__all__)
 
 
-def test_the_lazy_names_are_those_that_type_checkers_see() -> None:
+def test_lazy_names_match_those_of_type_checkers() -> None:
     tree = ast.parse((ROOT / "__init__.py").read_text(encoding="utf-8"))
     seen = {
         alias.name: node.module
@@ -172,5 +172,5 @@ def test_the_lazy_names_are_those_that_type_checkers_see() -> None:
     assert {*seen, "__version__"} == set(bitfold.__all__)
 
 
-def test_the_version_is_one_of_pep_440() -> None:
+def test_version_follows_pep_440() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+((a|b|rc|\.dev|\.post)\d+)?", bitfold.__version__)

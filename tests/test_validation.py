@@ -32,11 +32,11 @@ def test_positive_numbers_become_floats(value: Any) -> None:
     assert type(v.check_positive(value, "s", "T")) is float
 
 
-def test_one_of_compares_without_being_misled() -> None:
+def test_choice_may_be_compared_with_an_array() -> None:
     assert v.check_choice("itq", "r", "T", (None, "itq")) == "itq"
     assert v.check_choice(None, "r", "T", (None, "itq")) is None
     with pytest.raises(ValueError, match="must be one of"):
-        # Compared with == an array answers with an array, which has no truth value.
+        # An array compared with == gives an array, which has no truth value.
         v.check_choice(np.zeros(2), "r", "T", (None, "itq"))
 
 
@@ -50,26 +50,26 @@ def test_a_seed_gives_the_same_children_each_time() -> None:
     assert len(set(draws[0])) == 3
 
 
-def test_more_stages_do_not_move_the_earlier_ones() -> None:
+def test_more_stages_do_not_change_earlier_ones() -> None:
     few, many = v.spawn_generators(5, 2), v.spawn_generators(5, 4)
     assert [g.random() for g in few] == [g.random() for g in many[:2]]
 
 
-def test_a_generator_spawns_without_losing_its_place() -> None:
+def test_spawning_does_not_advance_a_generator() -> None:
     rng = np.random.default_rng(0)
     children = v.spawn_generators(rng, 2)
     assert rng.random() == np.random.default_rng(0).random()
     assert children[0].random() != children[1].random()
-    # Asked again, it has other children: two fits with one generator differ.
+    # Its next children are different: two fits with one generator differ.
     later = v.spawn_generators(rng, 1)[0]
     assert later.random() != v.spawn_generators(np.random.default_rng(0), 1)[0].random()
 
 
-def test_no_seed_is_a_new_one_each_time() -> None:
+def test_without_a_seed_generators_differ() -> None:
     assert v.spawn_generators(None, 1)[0].random() != v.spawn_generators(None, 1)[0].random()
 
 
-def test_generator_is_itself_or_from_a_seed() -> None:
+def test_generator_is_returned_or_made_from_a_seed() -> None:
     rng = np.random.default_rng(0)
     assert v.make_generator(rng) is rng
     same = v.make_generator(np.int64(3))  # type: ignore[arg-type]
@@ -87,7 +87,7 @@ def test_a_matrix_of_numbers_is_not_copied(dtype: str) -> None:
     assert v.check_matrix(view, "T") is view
 
 
-def test_a_memory_map_stays_one(tmp_path: Any) -> None:
+def test_memory_map_is_returned_unchanged(tmp_path: Any) -> None:
     X = np.memmap(tmp_path / "x", np.float32, "w+", shape=(3, 2))
     assert v.check_matrix(X, "T") is X
 
@@ -98,20 +98,20 @@ def test_lists_and_objects_become_floats() -> None:
     assert v.check_matrix(objects, "T").dtype == np.float64
 
 
-def test_a_table_becomes_its_values() -> None:
+def test_data_frame_becomes_its_values() -> None:
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame({"a": [1.0, 2.0], "b": [3, 4]})
     np.testing.assert_array_equal(v.check_matrix(table, "T"), [[1, 3], [2, 4]])
 
 
 @pytest.mark.parametrize("kind", [csr_array, csr_matrix])
-def test_sparse_matrices_are_rejected_with_the_remedy(kind: Any) -> None:
+def test_sparse_matrix_error_names_toarray(kind: Any) -> None:
     with pytest.raises(TypeError) as caught:
         v.check_matrix(kind(np.eye(2)), "T")
     assert "X.toarray()" in str(caught.value)
 
 
-def test_finite_passes_what_fits_and_whole_numbers_unseen() -> None:
+def test_finite_values_and_integers_pass() -> None:
     v.check_finite(np.array([[1e37, -1e37]]), "T")
     v.check_finite(np.array([[2**62]]), "T")
     v.check_finite(np.array([[True]]), "T")

@@ -245,7 +245,7 @@ class NeighborBlocks:
 
 
 def count_cooccurrences(blocks: Iterable[Neighbors], n_base_points: int) -> csr_array:
-    """Count the rows between each two base points, relative to the rows that the two have.
+    """Count the rows between every two base points, relative to the rows that belong to them.
 
     A row belongs to its nearest base point i, and lies between i and each of its second, third
     and fourth nearest base points j.

@@ -1,4 +1,4 @@
-"""A real explorer on real digits: a process of its own, asked over the network."""
+"""A running explorer with handwritten digits, in its own process."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ class Server:
 
 @contextmanager
 def running(*arguments: object) -> Iterator[Server]:
-    """Start ``bitfold explore`` and end it as a user does, by Ctrl-C."""
+    """Start ``bitfold explore``, and stop it with Ctrl-C as a user does."""
     line = [COMMAND, "explore", *map(str, arguments), "--json"]
     with subprocess.Popen(
         line,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",
-        # Tests that run in the background of a shell are deaf to Ctrl-C, and so would this be.
+        # A background job of a shell ignores Ctrl-C, and its child processes would, too.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         try:
@@ -74,7 +74,7 @@ def running(*arguments: object) -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def digits(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with everything that can be explored: two models of 600 digits, pictures, text."""
+    """A folder with models and indexes of 600 digits, and their images, labels and texts."""
     folder = tmp_path_factory.mktemp("digits")
     X, y = load_digits(return_X_y=True)
     X, y = X[:N_ITEMS].astype(np.float32), y[:N_ITEMS]
@@ -101,10 +101,10 @@ def digits(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Maps are kept in a cache folder of the tests' own."""
+    """Use a cache folder for these tests only."""
     patch = pytest.MonkeyPatch()
     patch.setenv("BITFOLD_CACHE", str(tmp_path_factory.mktemp("cache")))
-    # What the environment would set in front of a request to this machine.
+    # A proxy would intercept requests to this machine.
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         patch.delenv(name, raising=False)
     yield
@@ -113,7 +113,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def server(digits: Path) -> Iterator[Server]:
-    """Two models side by side, with all there is."""
+    """Two models with images, vectors, labels and texts."""
     with running(
         digits / "long.index", digits / "short.index",
         "--model", digits / "long.bitfold", "--model", digits / "short.bitfold",
@@ -125,19 +125,19 @@ def server(digits: Path) -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def bare(digits: Path) -> Iterator[Server]:
-    """A model without a base set, and nothing beside its codes."""
+    """A model without a base set; only its index is given."""
     with running(digits / "lsh.index", "--model", digits / "lsh.bitfold") as started:
         yield started
 
 
 @pytest.fixture(scope="session")
 def client(server: Server) -> Iterator[httpx.Client]:
-    """Asks the server, with the token."""
+    """A client that sends the token."""
     with httpx.Client(base_url=server.origin, headers=server.headers, timeout=30) as asking:
         yield asking
 
 
 def resident_megabytes(process_id: int) -> float:
-    """Memory that a process holds."""
+    """Return the resident memory of a process."""
     pages = int(Path(f"/proc/{process_id}/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20

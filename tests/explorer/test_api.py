@@ -42,7 +42,7 @@ def png(side: int, value: int = 0) -> bytes:
 
 
 def bomb(side: int) -> bytes:
-    """A PNG of a few bytes that says it has side × side pixels."""
+    """Return a PNG of a few bytes whose header claims side × side pixels."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         body = kind + data
@@ -55,7 +55,7 @@ def bomb(side: int) -> bytes:
     )
 
 
-def test_about_tells_what_there_is(client: httpx.Client) -> None:
+def test_about_describes_models_and_items(client: httpx.Client) -> None:
     about = ask(client, "about")
     assert [model["name"] for model in about["models"]] == ["long", "short"]
     assert about["n_items"] == N_ITEMS
@@ -65,7 +65,7 @@ def test_about_tells_what_there_is(client: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("model", [0, 1])
-def test_search_is_the_index_s_without_the_query(
+def test_search_equals_the_index_without_the_query(
     client: httpx.Client, digits: Path, model: int
 ) -> None:
     index = bf.HammingIndex.open(digits / f"{('long', 'short')[model]}.index")
@@ -78,7 +78,7 @@ def test_search_is_the_index_s_without_the_query(
     assert [h["code"] for h in found["hits"]] == [row.tobytes().hex() for row in codes.packed]
 
 
-def test_exact_is_the_nearest_by_length(client: httpx.Client, digits: Path) -> None:
+def test_exact_equals_closest_neighbors(client: httpx.Client, digits: Path) -> None:
     X = np.load(digits / "vectors.npy")
     wanted = closest_neighbors(X, X[[17]], k=11)[0]
     hits = ask(client, "exact", query="item:17")["hits"]
@@ -87,9 +87,7 @@ def test_exact_is_the_nearest_by_length(client: httpx.Client, digits: Path) -> N
     np.testing.assert_allclose([hit["distance"] for hit in hits], lengths, rtol=1e-6)
 
 
-def test_spread_and_within_count_what_lies_in_each_radius(
-    client: httpx.Client, digits: Path
-) -> None:
+def test_counts_within_each_radius(client: httpx.Client, digits: Path) -> None:
     index, labels = bf.HammingIndex.open(digits / "long.index"), np.load(digits / "labels.npy")
     spread = ask(client, "radius-counts", query="item:3")
     for radius in (0, 2, 7, 32):
@@ -105,19 +103,19 @@ def test_spread_and_within_count_what_lies_in_each_radius(
     assert spread["sample"] == bits.sum(axis=1).tolist()
 
 
-def test_the_map_has_base_set_and_sample(client: httpx.Client, digits: Path) -> None:
+def test_map_has_the_base_set_and_a_sample(client: httpx.Client, digits: Path) -> None:
     drawn, labels = ask(client, "models/0/map"), np.load(digits / "labels.npy")
     assert len(drawn["ids"]) == len(set(drawn["ids"])) == len(drawn["x"]) == 400
     assert len(drawn["base"]["x"]) == 60
     assert drawn["labels"] == labels[np.array(drawn["ids"], int)].tolist()
-    # Neighbors on the map are of one kind mostly, or it would be no map.
+    # Most neighbors on the map have the same label.
     points = np.stack([drawn["x"], drawn["y"]], axis=1)
     near = closest_neighbors(points, points, k=6)[:, 1:]
     kinds = np.array(drawn["labels"])
     assert np.mean(kinds[near] == kinds[:, None]) > 0.75
 
 
-def test_a_base_point_is_a_query(client: httpx.Client) -> None:
+def test_base_point_as_query(client: httpx.Client) -> None:
     found = ask(client, "search", query="base:0:5")
     assert len(found["hits"]) == 10 and found["query"]["title"] == "base point 5"
     drawn = ask(client, "models/0/map")["base"]
@@ -125,7 +123,7 @@ def test_a_base_point_is_a_query(client: httpx.Client) -> None:
     assert Image.open(BytesIO(client.get(found["query"]["image"]).content)).size == (8, 8)
 
 
-def test_an_uploaded_image_finds_itself(client: httpx.Client, digits: Path) -> None:
+def test_uploaded_image_finds_itself(client: httpx.Client, digits: Path) -> None:
     content = (digits / "images" / "17.png").read_bytes()
     taken = client.post("/api/uploads", content=content).json()
     assert taken["n_features"] == 64
@@ -138,7 +136,7 @@ def test_an_uploaded_image_finds_itself(client: httpx.Client, digits: Path) -> N
 
 
 @pytest.mark.parametrize("form", ["npy", "text", "json"])
-def test_an_uploaded_vector_finds_itself(client: httpx.Client, digits: Path, form: str) -> None:
+def test_uploaded_vector_finds_itself(client: httpx.Client, digits: Path, form: str) -> None:
     row = np.load(digits / "vectors.npy")[17]
     text = ", ".join(map(str, row.tolist()))
     content = {"npy": npy(row), "text": text.encode(), "json": f"[{text}]\n".encode()}[form]
@@ -151,7 +149,7 @@ HOSTILE: dict[str, tuple[bytes, int, str]] = {
     "junk": (b"\x00\xff" * 50, 422, "BMP, GIF, JPEG, PNG or WEBP"),
     "prose": (b"hello there", 422, "not numbers"),
     "NaN": (b" ".join([b"nan"] * 64), 422, "vector of the upload must be finite, got NaN"),
-    "too wide": (b"1 2 3", 422, "64 numbers, got 3"),
+    "too short": (b"1 2 3", 422, "64 numbers, got 3"),
     "matrix": (npy(np.ones((2, 64))), 422, "one vector of real numbers"),
     "infinite": (npy(np.full(64, np.inf)), 422, "vector of the upload must be finite"),
     "complex": (npy(np.ones(64, complex)), 422, "one vector of real numbers"),
@@ -164,14 +162,14 @@ HOSTILE: dict[str, tuple[bytes, int, str]] = {
     ),
     "cut png": (png(300, 9)[:90], 422, "truncated or damaged"),
     "bomb": (bomb(8000), 422, "50 million pixels, got 8000 × 8000"),
-    "great bomb": (bomb(30000), 422, "50 million pixels"),
+    "larger bomb": (bomb(30000), 422, "50 million pixels"),
     "svg": (b"<svg xmlns='http://www.w3.org/2000/svg'/>", 422, "not numbers"),
     "too long": (b"1" * (MAX_UPLOAD_BYTES + 1), 413, "16 MiB"),
 }
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_bad_upload_is_explained(client: httpx.Client, name: str) -> None:
+def test_invalid_upload_is_explained(client: httpx.Client, name: str) -> None:
     content, status, part = HOSTILE[name]
     response = client.post("/api/uploads", content=content)
     assert response.status_code == status
@@ -179,7 +177,7 @@ def test_a_bad_upload_is_explained(client: httpx.Client, name: str) -> None:
     assert response.json()["error"].endswith(".")
 
 
-def test_a_body_without_a_length_is_counted_as_it_comes(client: httpx.Client) -> None:
+def test_body_without_a_length_is_limited(client: httpx.Client) -> None:
     response = client.post("/api/uploads", content=(bytes(1 << 20) for _ in range(18)))
     assert response.status_code == 413
     assert "16 MiB" in response.json()["error"]
@@ -206,7 +204,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("path", WRONG)
-def test_a_wrong_request_is_explained(client: httpx.Client, path: str) -> None:
+def test_invalid_request_is_explained(client: httpx.Client, path: str) -> None:
     response = client.get(f"/api/{path}")
     status, part = WRONG[path]
     assert response.status_code == status and part in response.json()["error"]
@@ -215,11 +213,11 @@ def test_a_wrong_request_is_explained(client: httpx.Client, path: str) -> None:
 @pytest.mark.parametrize(
     "path", ["/static/../api.py", "/static/%2e%2e/api.py", "/static/..%2fapi.py"]
 )
-def test_nothing_outside_the_page_is_served(
+def test_files_outside_the_page_are_not_served(
     client: httpx.Client, server: Server, path: str
 ) -> None:
     with socket.create_connection(("127.0.0.1", int(server.origin.rsplit(":", 1)[1]))) as wire:
-        # By hand, because a client would tidy the path up.
+        # Over a raw socket, because an HTTP client would normalize the path.
         wire.sendall(
             f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode()
         )
@@ -228,7 +226,7 @@ def test_nothing_outside_the_page_is_served(
     assert b"create_app" not in answer
 
 
-def test_nothing_is_told_without_the_token(server: Server) -> None:
+def test_token_is_required(server: Server) -> None:
     for path in ("/api/about", "/openapi.json", "/docs", "/", "/api/items/1/image"):
         assert httpx.get(server.origin + path).status_code == 403
         assert httpx.get(server.origin + path, params={"token": "x"}).status_code == 403
@@ -236,7 +234,7 @@ def test_nothing_is_told_without_the_token(server: Server) -> None:
         assert httpx.get(server.origin + path, headers=wrong).status_code == 403
 
 
-def test_the_first_visit_leaves_a_cookie_that_opens_the_rest(server: Server) -> None:
+def test_first_visit_sets_a_cookie_that_replaces_the_token(server: Server) -> None:
     with httpx.Client() as visitor:
         first = visitor.get(server.url)
         cookie = first.headers["set-cookie"]
@@ -253,19 +251,19 @@ def test_another_host_is_rejected(server: Server, host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["localhost", "localhost:1", "127.0.0.1", "[::1]:80"])
-def test_this_machine_is_known_by_its_names(server: Server, host: str) -> None:
+def test_names_of_this_machine_are_accepted(server: Server, host: str) -> None:
     headers = server.headers | {"Host": host}
     assert httpx.get(f"{server.origin}/api/about", headers=headers).status_code == 200
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null"])
-def test_another_site_s_page_is_rejected(server: Server, origin: str) -> None:
+def test_request_from_another_site_is_rejected(server: Server, origin: str) -> None:
     headers = server.headers | {"Origin": origin}
     response = httpx.post(f"{server.origin}/api/uploads", headers=headers, content=b"1")
     assert response.status_code == 403
 
 
-def test_every_answer_is_locked_down(server: Server) -> None:
+def test_every_response_has_the_security_headers(server: Server) -> None:
     for path in ("/", "/api/about", "/api/nothing", "/static/app.js"):
         for headers in (server.headers, {}):
             answer = httpx.get(server.origin + path, headers=headers).headers
@@ -273,7 +271,7 @@ def test_every_answer_is_locked_down(server: Server) -> None:
     assert "unsafe" not in HEADERS["content-security-policy"]
 
 
-def test_the_docs_describe_every_route_without_outside_resources(client: httpx.Client) -> None:
+def test_docs_describe_the_routes_without_outside_resources(client: httpx.Client) -> None:
     described = client.get("/openapi.json").json()
     assert {"/api/search", "/api/exact", "/api/uploads", "/api/models/{model}/map"} <= set(
         described["paths"]
@@ -281,7 +279,7 @@ def test_the_docs_describe_every_route_without_outside_resources(client: httpx.C
     assert "://" not in client.get("/docs").text
 
 
-def test_a_hundred_at_once_of_all_kinds(client: httpx.Client, digits: Path) -> None:
+def test_concurrent_requests_of_all_kinds(client: httpx.Client, digits: Path) -> None:
     content = (digits / "images" / "3.png").read_bytes()
     kinds = [
         lambda i: client.get("/api/search", params={"query": f"item:{i}"}),
@@ -295,7 +293,7 @@ def test_a_hundred_at_once_of_all_kinds(client: httpx.Client, digits: Path) -> N
     assert answers == [200] * 300
 
 
-def test_a_model_without_a_base_set_and_without_anything_else(bare: Server) -> None:
+def test_codes_alone(bare: Server) -> None:
     with httpx.Client(base_url=bare.origin, headers=bare.headers) as asking:
         drawn = ask(asking, "models/0/map")
         assert len(drawn["ids"]) == N_ITEMS and not drawn["base"]["x"]
@@ -339,7 +337,7 @@ def test_invalid_arguments_are_explained(digits: Path, server: Server, name: str
     assert part in ended.stderr
 
 
-def test_a_missing_extra_names_the_install_command(digits: Path, tmp_path: Path) -> None:
+def test_missing_extra_names_the_install_command(digits: Path, tmp_path: Path) -> None:
     (tmp_path / "fastapi.py").write_text("raise ImportError", encoding="utf-8")
     ended = subprocess.run(
         [COMMAND, "explore", *MODEL],

@@ -1,4 +1,4 @@
-"""How pictures become vectors is found by trying."""
+"""The features that turn images into vectors are found by trial."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Pixels = NDArray[np.uint8]
 
 
 def photos(*shape: int) -> Pixels:
-    """Smooth random pictures, as no two pixels of a photograph are strangers."""
+    """Return random images whose adjacent pixels are equal, as they nearly are in photos."""
     coarse = np.random.default_rng(0).integers(0, 256, (N, 8, 8, *shape[2:]), np.uint8)
     return np.repeat(np.repeat(coarse, shape[0] // 8, 1), shape[1] // 8, 2)
 
@@ -48,19 +48,19 @@ WAYS: dict[str, tuple[Pixels, Callable[[Pixels], NDArray[Any]]]] = {
 
 
 @pytest.mark.parametrize("name", WAYS)
-def test_the_way_that_gives_the_codes_is_found(name: str) -> None:
+def test_features_that_give_the_codes_are_found(name: str) -> None:
     pixels, describe = WAYS[name]
     vectors = describe(pixels)
     reading = found(pixels, vectors)
     assert reading is not None and reading.name == name
     np.testing.assert_allclose(reading.compute(Image.fromarray(pixels[3])), vectors[3], atol=1e-5)
-    # Whatever the size of another picture, it becomes a vector too.
+    # Images of any other size become vectors as well.
     assert len(reading.compute(Image.new("RGBA", (50, 70)))) == vectors.shape[1]
     if reading.scale:
         np.testing.assert_array_equal(reading.draw(vectors[3].astype(float)), pixels[3])
 
 
-def test_other_vectors_have_no_reading() -> None:
+def test_unknown_features_are_not_found() -> None:
     pixels = photos(8, 8)
     strange = np.random.default_rng(1).normal(size=(N, 64))
     assert found(pixels, strange) is None

@@ -1,4 +1,4 @@
-"""Pictures: which file shows which item, and what an array may hold."""
+"""Images: how files are assigned to items, and which arrays are accepted."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ def shades(path: Path, ids: Any) -> dict[int, int]:
     return {item: pixel[0] for item, pixel in pixels.items() if isinstance(pixel, tuple)}
 
 
-def test_files_named_by_id_belong_to_it(tmp_path: Path) -> None:
+def test_files_named_by_id(tmp_path: Path) -> None:
     fill(tmp_path, "10.png", "2.png", "sub/7.png")
     assert shades(tmp_path, range(12)) == {10: 0, 2: 1, 7: 2}
     assert 3 not in open_images(tmp_path, IDS)
 
 
-def test_a_folder_may_have_more_than_the_index(tmp_path: Path) -> None:
+def test_folder_may_have_more_images_than_the_index(tmp_path: Path) -> None:
     fill(tmp_path, *(f"{i}.png" for i in range(6)))
     assert shades(tmp_path, [4, 2]) == {4: 4, 2: 2}
 
 
-def test_other_names_go_by_their_order(tmp_path: Path) -> None:
+def test_other_names_are_assigned_in_order(tmp_path: Path) -> None:
     fill(tmp_path, "a.png", "c.png", "b.png")
-    (tmp_path / "notes.txt").write_text("no picture", encoding="utf-8")
+    (tmp_path / "notes.txt").write_text("not an image", encoding="utf-8")
     (tmp_path / ".hidden.png").write_bytes(b"")
     assert shades(tmp_path, [100, 7, 300]) == {7: 0, 100: 2, 300: 1}
 
 
-def test_numbers_other_than_ids_go_by_their_value(tmp_path: Path) -> None:
+def test_numbers_other_than_ids_are_assigned_by_value(tmp_path: Path) -> None:
     fill(tmp_path, *(f"{i}.png" for i in range(1, 13)))
     assert shades(tmp_path, range(12)) == {i: i for i in range(12)}
 
@@ -70,14 +70,14 @@ def test_too_few_images_are_rejected(tmp_path: Path, names: tuple[str, ...]) -> 
 
 @pytest.mark.parametrize("shape", [(12, 5, 6), (12, 5, 6, 1), (12, 5, 6, 3), (12, 5, 6, 4)])
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.int64, bool])
-def test_arrays_of_any_kind_are_drawn(tmp_path: Path, shape: tuple[int, ...], dtype: Any) -> None:
+def test_array_of_any_shape_and_dtype(tmp_path: Path, shape: tuple[int, ...], dtype: Any) -> None:
     np.save(tmp_path / "a.npy", np.arange(np.prod(shape)).reshape(shape).astype(dtype))
     image = open_images(tmp_path / "a.npy", IDS).load(11)
     assert image.size == (6, 5)
     assert decode_image(open_images(tmp_path / "a.npy", IDS).png(11)).size == (6, 5)
 
 
-def test_the_range_of_an_array_becomes_black_to_white(tmp_path: Path) -> None:
+def test_range_of_an_array_becomes_black_to_white(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", np.linspace(0, 16, 12 * 64).reshape(12, 64))
     images = open_images(tmp_path / "a.npz", IDS)
     assert isinstance(images, ImageArray)
@@ -117,7 +117,7 @@ def test_large_images_are_reduced() -> None:
     assert small.size == (MAX_SIDE // 3, MAX_SIDE)
 
 
-def test_a_damaged_image_is_explained(tmp_path: Path) -> None:
+def test_damaged_image_is_explained(tmp_path: Path) -> None:
     (tmp_path / "0.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     with pytest.raises(InvalidImageError, match="image"):
         open_images(tmp_path, np.arange(1)).png(0)

@@ -1,4 +1,4 @@
-"""What is known of the items: a row for every id, or one sentence."""
+"""Vectors, labels and texts of items: one row per id, or a clear error."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ def test_rows_are_found_by_id(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["vectors", "labels", "text"])
-def test_a_row_is_needed_for_every_id(name: str) -> None:
+def test_every_id_needs_a_row(name: str) -> None:
     few: Any = {"vectors": np.eye(2), "labels": np.zeros(2), "text": ["a", "b"]}[name]
     part = f"{name} of the items"
     with pytest.raises(ValueError, match=re.escape(part)):
         gather_items(np.arange(3), **{name: few})
 
 
-def test_an_item_has_one_label() -> None:
+def test_several_labels_per_item_raise() -> None:
     with pytest.raises(ValueError, match="labels of the items"):
         gather_items(np.arange(3), labels=np.zeros((3, 3), int))
 
 
-def test_text_must_be_text(tmp_path: Path) -> None:
+def test_text_must_be_utf_8(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_bytes(b"\xff\xfe")
     with pytest.raises(ValueError, match="a text file in UTF-8"):
         read_lines(tmp_path / "text.txt")

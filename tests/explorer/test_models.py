@@ -1,4 +1,4 @@
-"""What is shown of a model: buckets, statistics and map, on indexes of every shape."""
+"""Buckets, statistics and maps of models, for many kinds of indexes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def vectors(n: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 40])
-def test_an_index_of_any_size_can_be_explored(tmp_path: Path, n: int) -> None:
+def test_index_of_any_size(tmp_path: Path, n: int) -> None:
     there = shown(coded(tmp_path, vectors(n)), Items(vectors(n)))
     query, model = there.query("item:0"), there.view(0)
     assert there.nearest(query, model, 10).ids.shape == (1, min(10, n - 1))
@@ -53,7 +53,7 @@ def test_an_index_of_any_size_can_be_explored(tmp_path: Path, n: int) -> None:
     assert model.map.points.shape == (n, 2) and np.isfinite(model.map.points).all()
 
 
-def test_equal_codes_and_any_ids_can_be_explored(tmp_path: Path) -> None:
+def test_equal_codes_and_any_ids(tmp_path: Path) -> None:
     ids = np.array([-5, 1 << 60, 7, 8, 9])
     there = shown(coded(tmp_path, np.ones((5, 6)), ids))
     model = there.view(0)
@@ -65,7 +65,7 @@ def test_equal_codes_and_any_ids_can_be_explored(tmp_path: Path) -> None:
         there.query("item:6")
 
 
-def test_removed_items_and_several_segments_are_seen_right(tmp_path: Path) -> None:
+def test_removed_items_and_several_segments(tmp_path: Path) -> None:
     coded(tmp_path, vectors(40))
     hasher = bf.load(tmp_path / "m.bitfold")
     with bf.HammingIndex.open(tmp_path / "m.index", mode="a") as index:
@@ -88,7 +88,7 @@ def test_vectors_that_are_not_finite_are_rejected(tmp_path: Path) -> None:
         shown(coded(tmp_path, vectors(30)), Items(X))
 
 
-def test_a_model_with_another_code_length_is_rejected(tmp_path: Path) -> None:
+def test_model_with_another_code_length_is_rejected(tmp_path: Path) -> None:
     coded(tmp_path, vectors(3), n_bits=12)
     bf.HammingIndex(24).save(tmp_path / "m.index")
     with pytest.raises(ModelMismatchError, match=r"24 bits.* 12 bits"):
@@ -102,14 +102,14 @@ def test_another_model_is_rejected(tmp_path: Path) -> None:
         IndexedModel.open(tmp_path / "m.index", tmp_path / "m.bitfold", "m")
 
 
-def test_an_empty_index_is_rejected(tmp_path: Path) -> None:
+def test_empty_index_is_rejected(tmp_path: Path) -> None:
     coded(tmp_path, vectors(3))
     bf.HammingIndex(8).save(tmp_path / "m.index")
     with pytest.raises(ValueError, match="empty"):
         IndexedModel.open(tmp_path / "m.index", tmp_path / "m.bitfold", "m")
 
 
-def test_correlations_are_numpy_s() -> None:
+def test_correlations_equal_those_of_numpy() -> None:
     rng = np.random.default_rng(0)
     bits = rng.integers(0, 2, (50, 5), np.uint8)
     counts = rng.integers(1, 9, 50)
@@ -122,7 +122,7 @@ def test_correlations_are_numpy_s() -> None:
 
 
 def levels(bits: np.ndarray, tmp_path: Path, labels: np.ndarray | None = None) -> dict[str, str]:
-    """What is said of an index of these bits: sentence and level."""
+    """Return the findings about an index of these bits: sentence and level."""
     coded(tmp_path, vectors(3), n_bits=bits.shape[1])
     index = bf.HammingIndex(bits.shape[1])
     index.add(bf.Codes.from_bits(bits))
@@ -134,7 +134,7 @@ def levels(bits: np.ndarray, tmp_path: Path, labels: np.ndarray | None = None) -
     }
 
 
-def test_a_bad_model_is_seen_at_a_glance(tmp_path: Path) -> None:
+def test_findings_name_the_problems_of_a_model(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     good = rng.integers(0, 2, (4000, 10), np.uint8)
     assert list(levels(good, tmp_path).values()) == ["good"]
@@ -153,7 +153,7 @@ def test_a_bad_model_is_seen_at_a_glance(tmp_path: Path) -> None:
     assert "bad" in levels(crowded, tmp_path).values()
 
 
-def test_labels_tell_whether_neighbors_are_alike(tmp_path: Path) -> None:
+def test_finding_about_the_labels_of_neighbors(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     bits = rng.integers(0, 2, (1000, 12), np.uint8)
     by_chance = levels(bits, tmp_path, rng.integers(0, 5, 1000))
@@ -162,7 +162,7 @@ def test_labels_tell_whether_neighbors_are_alike(tmp_path: Path) -> None:
     assert next(iter(informed.values())) == "good"
 
 
-def test_a_map_is_kept_and_a_damaged_one_made_anew(
+def test_map_is_cached_and_a_damaged_one_is_recomputed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BITFOLD_CACHE", str(tmp_path / "cache"))
@@ -183,12 +183,12 @@ def test_a_map_is_kept_and_a_damaged_one_made_anew(
     kept.write_bytes(kept.read_bytes()[:-8])
     np.testing.assert_array_equal(points(), first)
     assert steps
-    # Where the cache cannot be, there is a map all the same.
+    # Without a writable cache, the map is computed each time.
     monkeypatch.setenv("BITFOLD_CACHE", str(kept))
     np.testing.assert_array_equal(points(), first)
 
 
-def test_of_many_points_some_are_placed_and_carry_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_points_are_placed_by_induction_from_anchors(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     group = np.repeat(np.arange(3), 60)
     points = (10 * np.eye(3, 6)[group] + rng.normal(size=(180, 6))).astype(np.float32)
@@ -208,7 +208,7 @@ def test_of_many_points_some_are_placed_and_carry_the_rest(monkeypatch: pytest.M
     assert (nearest == group).all()
 
 
-def test_items_stand_near_the_base_points_that_carry_them(tmp_path: Path) -> None:
+def test_items_are_near_their_base_points_on_the_map(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(200, 6)), rng.normal(size=(200, 6)) + 30])
     hasher = bf.IMH(8, base=bf.KMeansBase(40), random_state=0).fit(X)

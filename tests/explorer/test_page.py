@@ -1,4 +1,4 @@
-"""A real browser drives the page: Debian's Chromium, by Playwright."""
+"""The page in a real browser: Chromium, controlled by Playwright."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not instal
 
 @dataclass
 class Watch:
-    """What a page asked for and complained of."""
+    """The hosts that a page requests, and the errors that it reports."""
 
     hosts: set[str] = field(default_factory=set)
     complaints: list[str] = field(default_factory=list)
@@ -51,7 +51,7 @@ Visit = Callable[..., Page]
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    # Chromium's own sandbox does not start for root, as which containers run.
+    # Chromium's sandbox does not start for root, the user of most containers.
     flags = ["--no-sandbox"] if os.getuid() == 0 else []
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
@@ -66,7 +66,7 @@ def watch() -> Watch:
 
 @pytest.fixture
 def visit(browser: Browser, server: Server, watch: Watch) -> Iterator[Visit]:
-    """Open the page at an address, in a window of some size; nothing may go wrong on it."""
+    """Open the page in a window of a given size; fail if it reports an error."""
     contexts: list[BrowserContext] = []
 
     def open_at(
@@ -89,12 +89,12 @@ def visit(browser: Browser, server: Server, watch: Watch) -> Iterator[Visit]:
 
 
 def ask(page: Page, path: str) -> Any:
-    """Ask the API as the page does."""
+    """Request the API from the page."""
     return page.evaluate(f"async () => (await fetch('/api/{path}')).json()")
 
 
 def drawn_pixels(page: Page) -> int:
-    """How many pixels of the map are painted."""
+    """Return the number of pixels drawn on the map."""
     return int(
         page.locator("canvas.map:visible").first.evaluate(
             """canvas => canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height)
@@ -116,7 +116,7 @@ WHERE = """async item => {
     return [frame.x + frame.width / 2 + axes[0].at * scale,
             frame.y + frame.height / 2 + axes[1].at * scale];
 }"""
-"""Where the map, when all of it is shown, has an item."""
+"""Returns the position of an item on the map before it is zoomed."""
 
 PINCH = """canvas => {
     const frame = canvas.getBoundingClientRect();
@@ -136,10 +136,10 @@ PINCH = """canvas => {
 
 MARKED = """paths => paths.map(path => path.getAttribute("d").split("M").length - 1)
     .reduce((sum, n) => sum + n, 0)"""
-"""How many cells some paths of a strip have."""
+"""Returns the number of cells in some paths of a strip."""
 
 
-def test_the_map_appears_and_a_click_finds_ten_with_images(visit: Visit) -> None:
+def test_click_on_the_map_shows_ten_results_with_images(visit: Visit) -> None:
     page = visit()
     assert drawn_pixels(page) > 3000
     assert "token" not in page.url  # it is in the cookie now, not in the history
@@ -147,7 +147,7 @@ def test_the_map_appears_and_a_click_finds_ten_with_images(visit: Visit) -> None
     place = page.evaluate(WHERE, item)
     page.mouse.move(*place)
     tip = page.locator("#tip")
-    # Others may lie at the same place; whichever is shown is the one that a click means.
+    # Several items may share a position; a click selects the one that the tip shows.
     expect(tip).to_contain_text(re.compile("#|base point"))
     name = re.sub(r"^(#|base point )(\d+).*", r"\2", tip.inner_text().strip(), flags=re.DOTALL)
     page.mouse.click(*place)
@@ -165,7 +165,7 @@ def test_the_map_appears_and_a_click_finds_ten_with_images(visit: Visit) -> None
             expect(rows.nth(i).locator("svg.strip path").first).to_be_attached()
 
 
-def test_the_differing_bits_are_marked_and_agreement_is_told(visit: Visit) -> None:
+def test_differing_bits_and_common_results_are_marked(visit: Visit) -> None:
     page = visit("#explore/item:17/0")
     for row in page.locator(".column:not(.exact) .hit").all():
         marked = row.locator("path.differs").evaluate_all(MARKED)
@@ -179,7 +179,7 @@ def test_the_differing_bits_are_marked_and_agreement_is_told(visit: Visit) -> No
     expect(page.locator(".column:not(.exact) .hit.matches")).to_have_count(n_common)
 
 
-def test_the_slider_changes_the_count(visit: Visit, server: Server) -> None:
+def test_slider_changes_the_count(visit: Visit, server: Server) -> None:
     page = visit("#explore/item:3/0")
     slider, said = page.locator(".slider"), page.locator(".within .n")
     counts = []
@@ -194,13 +194,13 @@ def test_the_slider_changes_the_count(visit: Visit, server: Server) -> None:
     assert "31 bits" in page.locator(".within").inner_text()
 
 
-def test_text_is_text(visit: Visit) -> None:
+def test_markup_in_text_is_not_interpreted(visit: Visit) -> None:
     page = visit("#explore/item:3/0")
     expect(page.locator(".query .text")).to_have_text(re.compile(r"a <b>\d</b> & the like"))
     assert page.locator(".text b").count() == 0
 
 
-def test_the_map_is_zoomed_dragged_and_walked_by_keyboard(visit: Visit) -> None:
+def test_map_can_be_zoomed_dragged_and_used_by_keyboard(visit: Visit) -> None:
     page = visit("#explore/item:3/0")
     canvas = page.locator("canvas.map:visible")
     box = canvas.bounding_box()
@@ -234,7 +234,7 @@ def test_the_map_is_zoomed_dragged_and_walked_by_keyboard(visit: Visit) -> None:
     page.wait_for_url(re.compile(f"item:{walked[1:].split(',')[0]}/"))
 
 
-def test_zoomed_in_points_become_images(visit: Visit) -> None:
+def test_points_become_images_when_zoomed_in(visit: Visit) -> None:
     page = visit("#explore/item:3/0")
     page.locator("canvas.map:visible").focus()
     for _ in range(9):
@@ -274,7 +274,7 @@ def test_two_models_are_compared(visit: Visit) -> None:
     )
 
 
-def test_bits_are_judged(visit: Visit) -> None:
+def test_statistics_of_bits_are_shown(visit: Visit) -> None:
     page = visit()
     page.get_by_role("button", name="Bits", exact=True).click()
     expect(page.locator(".model")).to_have_count(2)
@@ -286,7 +286,7 @@ def test_bits_are_judged(visit: Visit) -> None:
     page.wait_for_url(re.compile("#explore/item:"))
 
 
-def test_an_uploaded_image_is_the_query(visit: Visit, digits: Path) -> None:
+def test_uploaded_image_becomes_the_query(visit: Visit, digits: Path) -> None:
     page = visit()
     page.get_by_role("button", name="Upload…").click()
     page.locator("#file").set_input_files(digits / "images" / "17.png")
@@ -295,7 +295,7 @@ def test_an_uploaded_image_is_the_query(visit: Visit, digits: Path) -> None:
     expect(page.locator(".column.exact .hit").first).to_have_attribute("data-id", "17")
 
 
-def test_a_bad_upload_gives_a_message(visit: Visit, watch: Watch) -> None:
+def test_invalid_upload_shows_a_message(visit: Visit, watch: Watch) -> None:
     page = visit()
     page.get_by_role("button", name="Upload…").click()
     bad: FilePayload = {
@@ -316,7 +316,7 @@ def test_a_bad_upload_gives_a_message(visit: Visit, watch: Watch) -> None:
     watch.complaints.clear()
 
 
-def test_an_unknown_item_gives_a_message(visit: Visit, watch: Watch) -> None:
+def test_unknown_item_shows_a_message(visit: Visit, watch: Watch) -> None:
     page = visit()
     page.locator("#goto").fill("99999")
     page.get_by_role("button", name="Show", exact=True).click()
@@ -336,7 +336,7 @@ def test_nothing_is_wider_than_the_window(visit: Visit, hash_: str, width: int) 
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_dark_is_kept(visit: Visit) -> None:
+def test_dark_mode_is_remembered(visit: Visit) -> None:
     page = visit()
     ground = "getComputedStyle(document.documentElement).backgroundColor"
     light = page.evaluate(ground)
@@ -345,7 +345,7 @@ def test_dark_is_kept(visit: Visit) -> None:
     assert page.evaluate(ground) != light
 
 
-def test_the_docs_are_read_without_outside_resources(visit: Visit, server: Server) -> None:
+def test_docs_need_no_outside_resources(visit: Visit, server: Server) -> None:
     page = visit()
     page.goto(f"{server.origin}/docs")
     expect(page.get_by_text("/api/search", exact=True)).to_be_visible()
@@ -353,7 +353,7 @@ def test_the_docs_are_read_without_outside_resources(visit: Visit, server: Serve
     expect(page.locator("details[open] pre")).to_contain_text("hits")
 
 
-def test_codes_alone_can_be_explored(visit: Visit, bare: Server) -> None:
+def test_codes_alone(visit: Visit, bare: Server) -> None:
     page = visit("#explore/item:3/0", url=bare.url)
     assert drawn_pixels(page) > 1000
     expect(page.locator(".column:not(.exact) .hit")).to_have_count(10)

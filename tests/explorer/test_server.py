@@ -1,4 +1,4 @@
-"""A thousand requests at once: no error, nobody waits unduly, memory stays flat."""
+"""A thousand concurrent requests: no error, similar response times, constant memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Answer(NamedTuple):
 
 
 async def get(server: Server, path: str) -> Answer:
-    """Ask over a connection of its own."""
+    """Send a request over a new connection."""
     began = time.perf_counter()
     host, port = server.origin.removeprefix("http://").split(":")
     reader, writer = await asyncio.open_connection(host, int(port))
@@ -36,8 +36,8 @@ async def at_once(server: Server) -> list[Answer]:
     return await asyncio.gather(*(get(server, path) for path in paths))
 
 
-def test_a_thousand_searches_at_once(server: Server) -> None:
-    asyncio.run(at_once(server))  # room for connections and threads is taken once
+def test_thousand_concurrent_searches(server: Server) -> None:
+    asyncio.run(at_once(server))  # allocates the memory of connections and threads
     before = resident_megabytes(server.process.pid)
     rounds = [asyncio.run(at_once(server)) for _ in range(2)]
     grown = resident_megabytes(server.process.pid) - before

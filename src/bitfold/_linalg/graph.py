@@ -141,7 +141,7 @@ def _connect(graph: sparse.csr_array, points: FloatingArray) -> sparse.csr_array
 
 
 def _component_gaps(distances: Float64Array, component: NDArray[np.integer[Any]]) -> Float64Array:
-    """Return the shortest distance between each two components."""
+    """Return the shortest distance between every two components."""
     order = np.argsort(component, kind="stable")
     starts = np.flatnonzero(np.diff(component[order], prepend=-1))
     rows = np.minimum.reduceat(distances[order], starts, axis=0)

@@ -202,7 +202,7 @@ class BRE(LinearHasher):
 
     @property
     def n_iter_(self) -> int:
-        """Number of sweeps; scikit-learn expects it beside ``max_iter``."""
+        """Number of sweeps; scikit-learn expects it with ``max_iter``."""
         return self.max_iter
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:

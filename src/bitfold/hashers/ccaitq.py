@@ -118,7 +118,7 @@ class CCAITQ(SupervisedMixin, LinearHasher):
 
     @property
     def n_iter_(self) -> int:
-        """Number of iterations of the rotation; scikit-learn expects it beside ``max_iter``."""
+        """Number of iterations of the rotation; scikit-learn expects it with ``max_iter``."""
         return self.max_iter
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:

@@ -168,7 +168,7 @@ class LLH(BaseSetHasher):
 
     @property
     def n_iter_(self) -> int:
-        """Number of alternations; scikit-learn expects it beside ``max_iter``."""
+        """Number of alternations; scikit-learn expects it with ``max_iter``."""
         return self.max_iter
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def draw_pivots(points: Float32Array, n_bits: int, rng: np.random.Generator) -> 
 
 
 def halve_points(pivots: Float32Array, points: Float32Array) -> tuple[Float32Array, BoolArray]:
-    """Return the squared radii of spheres that contain half of the points, and which those are.
+    """Return the squared radii of spheres that contain half of the points, and their members.
 
     Parameters
     ----------
@@ -77,14 +77,14 @@ def halve_points(pivots: Float32Array, points: Float32Array) -> tuple[Float32Arr
 
 
 def count_overlaps(inside: BoolArray) -> Float32Array:
-    """Count the points that each two spheres share; the diagonal counts those of one sphere."""
+    """Count the points that every two spheres share; the diagonal counts those of one sphere."""
     # Integers below 2²⁴ are exact in float32, in any order of summation.
     indicator = inside.astype(np.float32)
     return indicator @ indicator.T
 
 
 def is_balanced(overlaps: Float32Array, n: int) -> bool:
-    """Return whether each two spheres share about a quarter of the n points."""
+    """Return whether every two spheres share about a quarter of the n points."""
     pairs = overlaps[np.triu_indices(len(overlaps), 1)].astype(np.float64)
     if not len(pairs):
         return True
@@ -158,7 +158,7 @@ def fit_spheres(
 class SpH(Hasher):
     """Spherical hashing: a bit says whether a point lies inside a sphere.
 
-    Each sphere contains half of the data, and each two spheres share a quarter: bits are balanced
+    Each sphere contains half of the data, and every two spheres share a quarter: bits are balanced
     and pairwise independent.
 
     Parameters

@@ -97,7 +97,7 @@ class ArrayFile:
     checksum
         CRC-32 of the header, which contains the checksums of the arrays.
     meta
-        The values stored beside the arrays.
+        The values stored with the arrays.
     layout
         Type and shape of each array.
 

@@ -46,7 +46,7 @@ def check_pipeline(hasher: Hasher) -> None:
 
 
 def check_cross_validation(hasher: Hasher) -> None:
-    """Check that cross-validated codes rank rows of the same class first more than by chance."""
+    """Check that cross-validated codes rank rows of the same class first, more often than chance."""
     X, y, _ = load_sample()
     scores = cross_val_score(hasher, X, y, scoring=map_scorer, cv=2)
     chance = np.mean(y[:, None] == y)
@@ -126,7 +126,7 @@ def check_forked_process(hasher: Hasher) -> None:
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
     child = context.Process(target=lambda: sender.send_bytes(fitted.encode(rows).packed.tobytes()))
-    # Newer versions of Python warn about any fork beside threads; here it has to work.
+    # Newer versions of Python warn about every fork of a process with threads.
     with ignore_warnings():
         child.start()
     try:
