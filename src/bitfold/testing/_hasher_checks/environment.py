@@ -46,7 +46,7 @@ def check_pipeline(hasher: Hasher) -> None:
 
 
 def check_cross_validation(hasher: Hasher) -> None:
-    """Check that cross-validated codes rank rows of the same class first, more often than chance."""
+    """Check that cross-validated codes rank rows of the same class better than chance."""
     X, y, _ = load_sample()
     scores = cross_val_score(hasher, X, y, scoring=map_scorer, cv=2)
     chance = np.mean(y[:, None] == y)
