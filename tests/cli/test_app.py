@@ -49,7 +49,7 @@ def test_help_lists_commands_in_panels(warm: Run) -> None:
 def test_help_lists_exit_codes(warm: Run) -> None:
     text = warm("--help").stdout
     assert "Exit codes" in text
-    assert "6: an output that exists already" in " ".join(text.split())
+    assert "6: an output that already exists" in " ".join(text.split())
 
 
 def test_help_is_fast(command: str) -> None:

@@ -89,10 +89,10 @@ def test_nothing_is_overwritten_without_force(warm: Run, files: Path, tmp_path: 
     ):
         out = str(tmp_path / name)
         assert warm(command, *arguments, out).returncode == 0
-        assert_fails(warm(command, *arguments, out), f"{out} exists already; .*--force", 6)
+        assert_fails(warm(command, *arguments, out), f"{out} already exists; .*--force", 6)
         assert warm(command, *arguments, out, "--force").returncode == 0
     back = ["pull", str(tmp_path / "f.faiss"), str(tmp_path / "i"), "--bits", "60"]
-    assert_fails(warm(*back), "exists already; .*--force", 6)
+    assert_fails(warm(*back), "already exists; .*--force", 6)
     assert warm(*back, "--force").returncode == 0
 
 

@@ -89,13 +89,13 @@ def test_round_trip(
     assert "498 codes of 61 bits" in pushed.stdout
     again = run("push", index, address, *table)
     assert again.returncode != 0
-    assert "exists already" in again.stderr
+    assert "already exists" in again.stderr
     assert run("push", index, address, *table, "--force", "--json").returncode == 0
     bits = ["--bits", 61] if engine == "faiss" else []
     pulled = run("pull", address, tmp_path / "back", *table, *bits, "--json")
     assert json.loads(pulled.stdout)["codes"] == 498, pulled.stderr
     assert have_equal_results(bf.HammingIndex.open(index), bf.HammingIndex.open(tmp_path / "back"))
-    assert "exists already" in run("pull", address, tmp_path / "back", *table, *bits).stderr
+    assert "already exists" in run("pull", address, tmp_path / "back", *table, *bits).stderr
     for done in (pushed, again, pulled):
         assert SECRET not in done.stdout + done.stderr
     if engine == "postgres":

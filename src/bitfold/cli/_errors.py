@@ -12,7 +12,7 @@ EXIT_CODES: list[tuple[int, str, tuple[type[Exception], ...]]] = [
     (3, "data that cannot be used", (errors.DataError,)),
     (4, "a damaged or unknown file", (errors.FormatError,)),
     (5, "a missing file, data set or store", (FileNotFoundError, errors.DownloadError)),
-    (6, "an output that exists already", (FileExistsError,)),
+    (6, "an output that already exists", (FileExistsError,)),
     (7, "files that another process is writing", (errors.LockedError,)),
     (8, "a request that a database rejected", (errors.StoreError,)),
     (1, "any other error", (Exception,)),

@@ -38,7 +38,7 @@ def check_output(out: Path, *inputs: Path | None, force: bool) -> None:
 def check_new(out: Path, *, force: bool) -> None:
     """Raise if the output exists, unless it may be replaced."""
     if out.exists() and not force:
-        raise FileExistsError(f"{out} exists already; use --force to replace it.")
+        raise FileExistsError(f"{out} already exists; use --force to replace it.")
 
 
 def _check_differs(out: Path, *inputs: Path | None) -> None:

@@ -81,7 +81,7 @@ def _create_table(
         )
     except FileExistsError as error:
         name = format_address(target, table)
-        raise FileExistsError(f"{name} exists already; use --force to replace it.") from error
+        raise FileExistsError(f"{name} already exists; use --force to replace it.") from error
     store.close()
 
 

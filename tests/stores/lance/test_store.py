@@ -169,7 +169,7 @@ def test_missing_and_existing_tables(tmp_path: Path, store: LanceStore) -> None:
         LanceStore.open(tmp_path / "no", "t")
     with pytest.raises(MissingStoreError, match=r"Table 'u' in .*db does not exist"):
         LanceStore.open(tmp_path / "db", "u")
-    with pytest.raises(FileExistsError, match=r"Table 't' in .*db exists already"):
+    with pytest.raises(FileExistsError, match=r"Table 't' in .*db already exists"):
         LanceStore.create(tmp_path / "db", "t", 64)
     assert len(store) == 300
     with pytest.raises(StoreError, match=r"^Table '../evil' in .* cannot be used: [^\n]*\.$"):

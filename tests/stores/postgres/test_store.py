@@ -260,7 +260,7 @@ def test_table_of_another_program(server: str, connection: psycopg.Connection) -
 
 
 def test_missing_and_existing_tables(server: str, store: PgvectorStore) -> None:
-    with pytest.raises(FileExistsError, match=r"Table 't' in database .* exists already"):
+    with pytest.raises(FileExistsError, match=r"Table 't' in database .* already exists"):
         PgvectorStore.create(server, "t", 64)
     with pytest.raises(MissingStoreError, match=r"Table 'u' in database .* does not exist"):
         PgvectorStore.open(server, "u")

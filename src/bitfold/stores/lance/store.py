@@ -72,7 +72,7 @@ class LanceStore(TableStore):
         base = connect(database, options)
         exists, subject = base.find_table(table) is not None, base.describe(table)
         if exists and not replace:
-            raise FileExistsError(f"{subject} exists already; open it, or pass replace=True.")
+            raise FileExistsError(f"{subject} already exists; open it, or pass replace=True.")
         schema, names = to_arrow_schema(loader.schema), loader.schema.names
         batches = check_new_ids(loader.read())
         mode = "overwrite" if exists else "create"

@@ -70,7 +70,7 @@ def create_table(
         execute(sql.SQL("DROP TABLE IF EXISTS {}").format(name))
     elif execute("SELECT to_regclass(%s)", [quote_table(table)]).fetchone()[0] is not None:
         subject = database.describe(table)
-        raise FileExistsError(f"{subject} exists already; open it, or pass replace=True.")
+        raise FileExistsError(f"{subject} already exists; open it, or pass replace=True.")
     execute(sql.SQL("CREATE TABLE {} ({})").format(name, _define_columns(schema)))
 
 
