@@ -112,6 +112,13 @@ def missing_sections(function: FunctionType) -> set[str]:
     return required - present
 
 
+def needs_parameters(thing: Any) -> bool:
+    """Return whether a class has a constructor of its own that takes parameters."""
+    constructor = vars(thing).get("__init__") if inspect.isclass(thing) else None
+    names = set(inspect.signature(constructor).parameters) if constructor else set()
+    return bool(names - {"self", "args", "kwargs"})
+
+
 def incomplete(name: str, thing: Any) -> dict[str, set[str]]:
     """Return what the docstrings of a public name and of its own methods lack."""
     found: dict[str, set[str]] = {}
@@ -123,6 +130,8 @@ def incomplete(name: str, thing: Any) -> dict[str, set[str]]:
         is_exception = inspect.isclass(thing) and issubclass(thing, Exception)
         if ">>>" not in (inspect.getdoc(thing) or "") and not is_exception:
             found.setdefault(name, set()).add("Examples")
+        if needs_parameters(thing) and not {"Parameters", "Attributes"} & sections(thing):
+            found.setdefault(name, set()).add("Parameters")
     for member, value in public_members(thing).items():
         function = inspect.unwrap(getattr(value, "__func__", value))
         if not inspect.getdoc(value):

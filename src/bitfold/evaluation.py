@@ -75,6 +75,15 @@ class CodeQuality:
 class EncodedDataset:
     """A fitted hasher, the codes of a data set, and the seconds that each step took.
 
+    Attributes
+    ----------
+    hasher
+        The fitted hasher.
+    database, queries
+        Codes of the database and of the queries.
+    fit_seconds, encode_seconds, query_seconds
+        Seconds to fit, to encode the database, and to encode the queries.
+
     Examples
     --------
     >>> from bitfold.hashers import LSH

@@ -15,6 +15,15 @@ BACKLOG = 2048
 class ListenAddress:
     """A listening socket, and the token that opens the page.
 
+    Attributes
+    ----------
+    listener
+        The socket.
+    host
+        Name or IP address that the server was asked to listen on.
+    token
+        The secret that requests must contain.
+
     Examples
     --------
     >>> address = ListenAddress.bind("127.0.0.1", 0)

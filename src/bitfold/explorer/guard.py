@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from bitfold.errors import BitfoldError
 from bitfold.explorer.queries import MAX_UPLOAD_BYTES
 
 HEADERS = {
@@ -144,7 +145,7 @@ class Guard:
         return f"{self.rules.cookie}={self.rules.token}; Path=/; HttpOnly; SameSite=Strict"
 
 
-class UploadTooLargeError(Exception):
+class UploadTooLargeError(BitfoldError):
     """A request body is longer than allowed."""
 
     def __init__(self) -> None:

@@ -33,6 +33,11 @@ class Store(CodeIndex):
     methods are those of an index, plus conditions on columns (``where``), approximate search
     (``exact=False``) and stored vectors.
 
+    Parameters
+    ----------
+    schema
+        Code length, vectors and columns of the store, for the constructors of subclasses.
+
     Attributes
     ----------
     n_bits

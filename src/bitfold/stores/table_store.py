@@ -22,6 +22,11 @@ from bitfold.stores.schema import ColumnNames, StoreSchema
 class TableStore(Store):
     """A table with ids, codes, and optionally vectors and columns of the user.
 
+    Parameters
+    ----------
+    schema
+        Code length, vectors and columns of the table, for the constructors of subclasses.
+
     Attributes
     ----------
     n_bits
