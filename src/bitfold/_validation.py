@@ -248,7 +248,7 @@ def make_generator(random_state: Seed) -> np.random.Generator:
     Parameters
     ----------
     random_state
-        Seed, generator (returned as it is), or None for a random seed.
+        Seed, generator (returned unchanged), or None for a random seed.
 
     Returns
     -------

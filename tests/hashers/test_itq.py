@@ -1,4 +1,4 @@
-"""Iterative quantization: principal directions, rotated so that signs lose less and less."""
+"""Iterative quantization: principal directions, rotated to reduce the quantization loss."""
 
 from __future__ import annotations
 

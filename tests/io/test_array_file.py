@@ -183,7 +183,7 @@ def test_newer_version(path: Path) -> None:
 
 def test_invalid_version(path: Path) -> None:
     change_version(path, b"0")
-    with pytest.raises(FormatError, match="no format version 0"):
+    with pytest.raises(FormatError, match="0 is not a valid format version"):
         ArrayFile(path, "sample")
 
 

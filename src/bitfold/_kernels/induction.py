@@ -87,8 +87,8 @@ def _score_and_bound(
 ) -> float:
     """Turn products into |b|² - 2 x·b in place; return an upper bound on the k-th smallest.
 
-    The columns are divided among lanes. The bound is the k-th smallest of the minima of the
-    lanes: k lanes have a score that is not above it.
+    The columns are divided among lanes. The bound is the k-th smallest of the lane minima, since
+    k scores, one in each of k lanes, do not exceed it.
     """
     m = scores.shape[0]
     lows[:] = np.finfo(np.float32).max

@@ -169,7 +169,7 @@ def signs(
 
 @njit(nogil=True, cache=True)
 def _dot_as_in_tile(x: Float32Array, directions: Float32Array, j: int) -> np.float32:
-    """Return x · directions[j], computed in the same tile as in ``dots`` and so in its order."""
+    """Return x · directions[j], summed in the order of ``dots``."""
     first, last = j - j % _TILE, directions.shape[0] - 1
     a, b = directions[first], directions[min(first + 1, last)]
     c, d = directions[min(first + 2, last)], directions[min(first + 3, last)]

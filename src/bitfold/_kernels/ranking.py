@@ -31,7 +31,7 @@ def _insert_items(
     items: Int64Array,
     filled: int,
 ) -> int:
-    """Insert the items of a code until one is beyond the list; the later ones are as well."""
+    """Insert the items of a code until one does not fit; later ones would not fit either."""
     k = distances.shape[0]
     first, last = member_range(code, starts)
     for e in range(first, last):

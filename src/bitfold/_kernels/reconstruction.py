@@ -102,7 +102,7 @@ def pair_costs(
     share: float,
     out: Float64Array,
 ) -> None:
-    """Compute the change of the squared errors if the bits of a pair differ, to ``out``.
+    """Write the change of the squared errors if the bits of a pair differ to ``out``.
 
     One differing bit adds ``share`` to a distance. ``errors`` are those of all bits, including
     this one as given by ``signs``.

@@ -16,13 +16,13 @@ N_DIRECTIONS = 64
 """Principal directions along which rows are compared with lists."""
 
 MAX_LISTS = 128
-"""Number of lists."""
+"""Maximum number of lists."""
 
 N_ROUNDS = 8
 """Lloyd iterations that place the centers of the lists."""
 
 N_TRIAL_POINTS = 2000
-"""Points that determine how far away a list may be to be searched."""
+"""Number of points from which the distance of the lists to search is learned."""
 
 REACH_RECALL = 0.9993
 """Fraction of the trial points' neighbors that lie in the lists searched for them."""
@@ -42,7 +42,7 @@ class InvertedLists(NamedTuple):
 
 
 def midpoints(points: Float32Array) -> Float32Array:
-    """Return the midpoints of base points and their nearest neighbors, which resemble data."""
+    """Return midpoints of base points and their nearest neighbors, which resemble rows."""
     some = points[:: max(1, len(points) // N_TRIAL_POINTS)]
     pairs = faiss.knn(some, points, 2)[1]
     between: Float32Array = (some + points[pairs[:, 1]]) / np.float32(2)

@@ -51,7 +51,7 @@ def load_command(name: str) -> Any:
 class LazyGroup(TyperGroup):
     """A group whose commands are imported when they run; help and completion use the table.
 
-    numpy, scikit-learn, faiss and numba take seconds to import, ``bitfold --help`` should not.
+    numpy, scikit-learn, faiss and numba take seconds to import, too long for ``bitfold --help``.
     """
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -71,7 +71,7 @@ app = typer.Typer(
 
 
 def _make_placeholder() -> None:
-    """Stand for a command in the list of commands."""
+    """Return a stand-in for a command, with which help lists it."""
 
 
 for _panel, _commands in COMMANDS.items():

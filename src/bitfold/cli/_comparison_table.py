@@ -59,7 +59,7 @@ def make_table(records: Iterable[dict[str, Any]]) -> Table:
 
 
 def list_errors(records: Iterable[dict[str, Any]]) -> list[str]:
-    """Return one message per method that cannot have codes of some length."""
+    """Return one message per method that does not support all code lengths."""
     messages: dict[str, str] = {}
     for record in sorted(records, key=lambda record: record["case"]["n_bits"]):
         if "error" in record["result"]:

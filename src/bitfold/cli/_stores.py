@@ -41,7 +41,7 @@ def format_address(address: str, table: str | None) -> str:
 
 
 def check_table(address: str, table: str | None) -> None:
-    """Raise unless a table is named exactly if the engine has tables."""
+    """Raise if a table is given for faiss, or missing for another engine."""
     if find_engine(address) == "faiss":
         if table is not None:
             raise typer.BadParameter("--table cannot be used with a .faiss file.")

@@ -41,7 +41,7 @@ UNLABELED_DATASETS = ("sift1m", "gist1m")
 """Data sets in which the closest rows are relevant, not the items with the same label."""
 
 MAX_QUERIES = 1000
-"""Default number of queries, unless a tenth of the rows of a file is less."""
+"""Default number of queries; for a file, at most a tenth of its rows."""
 
 
 def compare(

@@ -24,13 +24,13 @@ from bitfold.hashers import Hasher, load
 from bitfold.metrics import Relevance, closest_neighbors
 
 RELEVANT_FRACTION = 0.02
-"""Without labels, this fraction of the rows closest to a query is relevant ..."""
+"""Fraction of the rows, the closest ones, that is relevant to a query without labels."""
 
 MAX_RELEVANT = 10_000
-"""... but at most this number."""
+"""Maximum number of relevant rows per query without labels."""
 
 MAX_HELD_OUT = 1000
-"""Rows that are held out as queries by default, if a tenth of all rows is more."""
+"""Maximum number of rows held out as queries by default."""
 
 
 def evaluate(

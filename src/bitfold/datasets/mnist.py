@@ -23,7 +23,7 @@ _SHA256 = {
     "t10k-labels-idx1": "ae18e77e031ccde52407f794d123116439864147d33ac992975f85dd4dc42af6",
 }
 FILES = [RemoteFile(f"{_URL}{name}-ubyte.gz", sha256) for name, sha256 in _SHA256.items()]
-"""Images, then labels; of each the training part first."""
+"""Images, then labels, each with the training part first."""
 
 
 def mnist(

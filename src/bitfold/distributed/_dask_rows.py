@@ -78,7 +78,7 @@ class RemoteMatrix:
         return out
 
     def _persist(self, number: int) -> Delayed:
-        """Return a block that the cluster keeps for a while, because its next rows will follow."""
+        """Return a block that the cluster keeps for a while, because more rows will be needed."""
         with self._lock:
             if number not in self._cached:
                 self._cached[number] = self._blocks[number].persist()

@@ -169,8 +169,8 @@ class StochasticEmbedding(Embedding):
     ----------
     perplexity
         Effective number of neighbors of a base point by distance, as in the paper. None counts
-        affinities in the training data; with fewer than 5 training points per base point, it is
-        a perplexity of 5.
+        affinities in the training data, or uses a perplexity of 5 if there are fewer than 5
+        training points per base point.
     max_iter
         Maximum number of iterations; fewer if the cost stops falling.
     learning_rate

@@ -85,7 +85,7 @@ def diffusion_maps(
 
 
 def diffusion_kernel(distances: Float64Array, bandwidth: float, alpha: float) -> Float64Array:
-    """Return the Gaussian kernel divided by (q_i q_j)^α, with its row sums q, the local density."""
+    """Return the Gaussian kernel divided by (q_i q_j)^α; its row sums q are the local density."""
     kernel = graph.gaussian_weights(distances, bandwidth)
     density = kernel.sum(axis=1) ** alpha
     return kernel / np.outer(density, density)

@@ -36,7 +36,7 @@ _CHECK_INTERVAL = 50
 """Iterations between two checks of the progress."""
 
 _GUARD_INTERVAL = 5
-"""Iterations between two checks that the steps are not too long; divides the former."""
+"""Iterations between two checks of the step length; a divisor of ``_CHECK_INTERVAL``."""
 
 _MAX_COST_RISE = 1.2
 """How far the cost may rise above that of the last check."""

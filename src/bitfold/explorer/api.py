@@ -50,7 +50,7 @@ K = Annotated[int, Query(ge=1, le=100, description="Number of results.")]
 
 @router.get("/about", tags=["collection"])
 def about(workspace: SharedWorkspace) -> schemas.Overview:
-    """Return what there is to explore."""
+    """Describe the models and the items."""
     items, features = workspace.items, workspace.features
     return schemas.Overview(
         version=__version__,
@@ -285,7 +285,7 @@ def _handle_invalid_request(request: Request, error: Any) -> JSONResponse:
 
 
 def _handle_unexpected_error(request: Request, error: Exception) -> JSONResponse:
-    """Respond; the server then writes the error to the terminal."""
+    """Return a short message; the server writes the error to the terminal."""
     return _problem(500, "Internal error; see the terminal in which the explorer runs.")
 
 

@@ -13,7 +13,7 @@ from bitfold.metrics import closest_neighbors
 from bitfold.search import Hits
 
 _MAX_CACHED_ANSWERS = 512
-"""Each answer costs a scan of all vectors."""
+"""Maximum number of cached answers; each costs a scan of all vectors."""
 
 
 class ExactSearch:
@@ -33,7 +33,7 @@ class ExactSearch:
         self._cached = lru_cache(_MAX_CACHED_ANSWERS)(self._nearest)
 
     def nearest(self, vector: Float64Array, k: int, exclude: int | None = None) -> Hits:
-        """Return the k nearest items without ``exclude``, the query itself."""
+        """Return the k nearest items except ``exclude``, the query itself."""
         width = self.vectors.shape[1]
         if len(vector) != width:
             _validation.raise_invalid("vector", "the query", f"{width} numbers", len(vector))

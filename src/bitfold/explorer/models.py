@@ -19,7 +19,7 @@ from bitfold.search import Buckets, HammingIndex, Hits
 
 
 class RadiusCounts(NamedTuple):
-    """The number of items within each radius of a query, 0 to n_bits; ``alike`` of its label."""
+    """Number of items within each radius of a query; ``alike`` counts those with its label."""
 
     within: Int64Array
     alike: Int64Array | None
@@ -107,7 +107,7 @@ class IndexedModel:
         return float(np.mean(self.codes([item]).unpack() == self.encode(vector).unpack()))
 
     def nearest(self, code: Codes, k: int, exclude: int | None = None) -> Hits:
-        """Return the k nearest items without ``exclude``, the query itself."""
+        """Return the k nearest items except ``exclude``, the query itself."""
         found = self.index.search(code, k + (exclude is not None))
         kept = np.flatnonzero(found.ids[0] != exclude)[:k]
         return Hits(found.ids[:, kept], found.distances[:, kept])

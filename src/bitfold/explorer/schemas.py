@@ -37,7 +37,7 @@ class UploadInfo(BaseModel):
 
 
 class Overview(BaseModel):
-    """What there is to explore."""
+    """The models and the items."""
 
     version: str
     n_items: int

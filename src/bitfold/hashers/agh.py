@@ -121,7 +121,7 @@ class AGH(BaseSetHasher):
         With 1, a bit is the sign of an eigenvector. With 2, each eigenvector gives a second bit,
         which divides its positive and its negative side again. This replaces half of the
         eigenvectors, of which later ones carry less information; on MNIST it is better at all
-        lengths. With an odd number of bits, the last eigenvector gives one.
+        lengths. With an odd number of bits, the last eigenvector gives one bit.
     base
         How to choose the anchors: a strategy, or "kmeans", "kmedoids", "random". None is
         ``KMeansBase(300)``.

@@ -23,7 +23,7 @@ from bitfold.io.rows import Rows
 from bitfold.rotation import unit_rows
 
 NEIGHBOR_FRACTION = 0.05
-"""Each row is paired with this fraction of the sample as neighbors, and with as much at random."""
+"""Fraction of the sample that a row is paired with as neighbors, and again at random."""
 
 
 class TrainingPairs(NamedTuple):

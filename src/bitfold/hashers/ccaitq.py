@@ -1,4 +1,4 @@
-"""CCA-ITQ: directions that correlate with the labels, rotated so that signs lose little."""
+"""CCA-ITQ: directions that correlate with the labels, rotated to reduce the quantization loss."""
 
 from __future__ import annotations
 

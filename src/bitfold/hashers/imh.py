@@ -125,7 +125,7 @@ def rotate(
     bandwidth: float,
     rng: np.random.Generator,
 ) -> Float32Array:
-    """Center and rotate the base embedding, so that the signs of the sample lose little (Sec. 5).
+    """Center and rotate the base embedding to reduce the quantization loss of the sample (Sec. 5).
 
     A weighted mean commutes with a rotation, so nothing needs to be rotated when encoding.
     """
@@ -148,7 +148,7 @@ class IMH(BaseSetHasher):
     base
         How to choose the base set: a strategy, or "kmeans", "kmedoids", "random". None is
         ``KMeansBase("auto")``: one base point per 10 rows, at least 400, limited to six times
-        the work of 400. ``base_size_reason_`` describes the choice.
+        the work of 400 base points. ``base_size_reason_`` describes the choice.
     embedding
         How to embed the base set: a method, or "tsne", "sne", "ee", "le" (the paper's IMH-LE),
         "le_b", "lle", "isomap", "dm", "pca". None is ``TSNE()``.
@@ -157,8 +157,8 @@ class IMH(BaseSetHasher):
     bandwidth
         σ of their weights exp(-d²/σ²); None learns it.
     rotation
-        "itq" rotates the embedding so that its signs lose little (Sec. 5); None takes the signs
-        without a rotation.
+        "itq" rotates the embedding to reduce the quantization loss (Sec. 5); None takes the
+        signs without a rotation.
     random_state
         Seed or generator.
 

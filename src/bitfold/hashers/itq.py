@@ -1,4 +1,4 @@
-"""Iterative quantization: principal directions, rotated so that signs lose little."""
+"""Iterative quantization: principal directions, rotated to reduce the quantization loss."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ITQ(LinearHasher):
     """The signs along principal directions after a learned rotation.
 
     A rotation does not change distances, but it can distribute the variance evenly over the bits
-    and move clusters toward the corners of the hypercube, where signs lose little. It is learned
+    and move clusters toward the corners of the hypercube, where signs lose less. It is learned
     by alternating between taking signs and fitting the rotation to them.
 
     Parameters

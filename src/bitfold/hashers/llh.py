@@ -88,7 +88,7 @@ def joint_embedding(
 
 
 class LLH(BaseSetHasher):
-    """Locally linear hashing: the codes of neighbors reconstruct a code as they do the point.
+    """Locally linear hashing: the weights that reconstruct a point also reconstruct its code.
 
     Each point is written as a combination of a few near ones, with weights that sum to one, may be
     negative, and cost more for distant points. LLH finds an embedding that the same weights

@@ -13,7 +13,7 @@ from bitfold.hashers.sklsh import check_length, learn_neighbor_distance
 from bitfold.io.rows import Rows
 
 NEIGHBOR_DISTANCES_PER_WIDTH = 4
-"""Default width of a bucket in distances to a near neighbor, as in E2LSH by the authors."""
+"""Default width of a bucket in distances to a near neighbor, as in the authors' E2LSH."""
 
 
 class PStableLSH(PeriodicHasher):

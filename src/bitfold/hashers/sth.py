@@ -119,7 +119,7 @@ class STH(LinearHasher):
         link is exp(-d²/σ²), where σ is the mean distance to the farthest neighbor.
     C
         Penalty of the support vector machines for rows on the wrong side of their margin. Rows
-        are scaled to a root mean squared length of 1 before.
+        are first scaled to a root mean squared length of 1.
     random_state
         Seed or generator of the sample.
 

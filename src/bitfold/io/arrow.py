@@ -1,6 +1,6 @@
 """Vectors in a column of lists of an Arrow or Parquet object.
 
-pyarrow is never imported here: whoever passes such an object has it, and its methods suffice.
+pyarrow is not imported here: the methods of the objects that users pass are enough.
 """
 
 from __future__ import annotations

@@ -182,7 +182,7 @@ def remove_lock(lock: BaseFileLock) -> None:
     >>> Path("report.lock").exists()
     False
     """
-    # In this order: who opened the file before it was removed does not get the lock afterward.
+    # In this order, a process that opened the file before its removal does not get the lock.
     if lock.is_locked:
         Path(lock.lock_file).unlink(missing_ok=True)
     lock.release()

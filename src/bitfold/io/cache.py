@@ -28,7 +28,7 @@ def cache_root() -> Path:
 
 
 def make_cache_folder(name: str) -> Path:
-    """Create a folder in the cache, if need be.
+    """Create a folder in the cache, if necessary.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def cache_rows(
     Raises
     ------
     OSError
-        If the file cannot be written, or another process replaces it meanwhile.
+        If the file cannot be written, or another process replaces it at the same time.
 
     Examples
     --------

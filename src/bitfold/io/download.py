@@ -94,7 +94,7 @@ def find_or_download(
     download: bool = True,
     progress: ProgressCallback | None = None,
 ) -> Path:
-    """Return a file of a data set; download it into the cache if need be.
+    """Return a file of a data set; download it into the cache if necessary.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ def check_version(path: PathLike, version: Any, known: int) -> None:
             f"Upgrade bitfold."
         )
     if not is_count(version) or version != known:
-        raise FormatError(f"{path} is damaged: there is no format version {version!r:.20}.")
+        raise FormatError(f"{path} is damaged: {version!r:.20} is not a valid format version.")
 
 
 def is_count(value: object) -> bool:

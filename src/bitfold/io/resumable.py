@@ -38,13 +38,13 @@ from bitfold.io.stream import Stream
 _NOTE_VERSION = 1
 
 _SYNC_SECONDS = 1.0
-"""Work that a kill can lose."""
+"""Seconds between two syncs: the work that a kill can lose."""
 
 _N_SAMPLED_ROWS = 16
-"""Rows that identify a source."""
+"""Number of rows that are hashed to identify a source."""
 
 _N_SAMPLED_STREAM_ROWS = 4
-"""Rows that identify a source of compressed chunks, where reading a row reads a chunk."""
+"""The same for a source of compressed chunks, where reading a row reads a chunk."""
 
 
 class FittedHasher(Protocol):

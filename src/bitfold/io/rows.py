@@ -317,7 +317,7 @@ def iter_blocks(matrix: Any, step: int, *, stride: int = 1, first: int = 0) -> I
 
     Yields
     ------
-    Of an array or a memory map, a view that has not been read yet.
+    Blocks of rows; of an array or a memory map, views that have not been read yet.
 
     Examples
     --------

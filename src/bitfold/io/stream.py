@@ -164,7 +164,7 @@ class Stream:
             return self._cut_window(start, stop)
 
     def _peek(self) -> AnyArray:
-        """Return an empty block; read the first block if need be."""
+        """Return an empty block; read the first block if necessary."""
         if self._empty_block is None:
             with self._lock:
                 self._advance_to(0, 1)

@@ -21,7 +21,7 @@ from bitfold._types import (
 from bitfold.io.rows import Rows
 
 _QUERIES_PER_BLOCK = 256
-"""More queries per matrix product make it no faster."""
+"""Number of queries per matrix product; larger products are not faster."""
 
 _BLOCK_BYTES = 32 << 20
 """Maximum size of a block of rows, and of its distances to a block of queries, in float32."""

@@ -21,7 +21,7 @@ _QUERIES_PER_BLOCK = 16
 """Number of queries that a thread counts together."""
 
 _QUERIES_PER_GROUP = 64
-"""The same for relevant codes, which are copied once per block."""
+"""Number of queries whose relevant codes, copied once per block, are counted together."""
 
 
 class DistanceHistograms(NamedTuple):

@@ -34,7 +34,7 @@ class Relevance(ABC):
     group_of
         Number of the group of each query.
     n_items
-        Number of items in the database; None if any number above the largest id is right.
+        Number of items in the database; None accepts any number above the largest id.
 
     Examples
     --------

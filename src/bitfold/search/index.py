@@ -189,8 +189,8 @@ class HammingIndex(CodeIndex):
     def batches(self) -> Iterator[Batch]:
         """Iterate over all codes with their ids, in batches of bounded size.
 
-        The codes are those that are present when the iteration starts; changes made meanwhile do
-        not affect it.
+        The codes are those that are present when the iteration starts; later changes do not
+        affect it.
 
         Yields
         ------

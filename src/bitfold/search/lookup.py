@@ -120,7 +120,7 @@ class RadiusLookup:
         return self.run(self.choose_plan(len(queries), radius), queries, radius)
 
     def run(self, plan: Plan | None, queries: Words, radius: int) -> RadiusHits:
-        """Look up with the tables of a plan, or scan without one."""
+        """Look up with the tables of a plan, or scan if there is none."""
         if plan is not None:
             self._build_tables(plan)
         find: Callable[[Words], _Matches] = partial(self._find, radius=radius, plan=plan)

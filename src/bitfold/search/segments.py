@@ -31,7 +31,7 @@ class SegmentList:
         self._lookups: dict[Segment, RadiusLookup] = {}
 
     def replace(self, segments: Sequence[Segment]) -> SegmentList:
-        """Return a list of other segments; those in both keep their lookup tables."""
+        """Return a list of these segments; the ones already in this list keep their tables."""
         replaced = SegmentList(self.n_bits, segments)
         replaced._lookups = {
             segment: self._lookups[segment] for segment in segments if segment in self._lookups

@@ -208,7 +208,7 @@ class Hasher(Encoder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     @property
     def _n_features_out(self) -> int:
-        """Number of output columns, which scikit-learn names."""
+        """Number of output columns, from which scikit-learn makes their names."""
         return self.n_bits_
 
     def __sklearn_tags__(self) -> Tags:

@@ -58,7 +58,7 @@ class IndexFolder:
     n_bits
         Length of the codes.
     next_id
-        The number stored with the last commit.
+        The next automatic id, stored with the last commit.
     model_digest
         The model digest stored with the last commit.
     """
@@ -159,7 +159,7 @@ class IndexFolder:
             written. Afterward, :attr:`segments` are these segments in the same order; pass those
             to the next commit.
         next_id
-            A number to store with them.
+            The next automatic id.
         model_digest
             Digest of the model that made the codes, None if it is unknown.
 

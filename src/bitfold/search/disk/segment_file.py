@@ -170,7 +170,7 @@ class StoredSegment(Segment):
             getattr(self, name)
 
     def with_marks(self, marks: DeletedFile | BoolArray) -> StoredSegment:
-        """Return the segment with other deleted items; arrays that were verified stay so."""
+        """Return the segment with other deleted items; verified arrays are not verified again."""
         other = copy(self)
         other.marks = marks
         for name in ("n_deleted", "live"):

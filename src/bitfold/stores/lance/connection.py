@@ -21,7 +21,7 @@ class LanceDatabase(NamedTuple):
     name: str
 
     def describe(self, table: str) -> str:
-        """Return the name of a table in errors."""
+        """Return the name of a table for error messages."""
         return f"Table {table!r} in {self.name}"
 
     def find_table(self, table: str) -> Any:

@@ -27,7 +27,7 @@ class PostgresDatabase(NamedTuple):
     is_owned: bool
 
     def describe(self, table: str) -> str:
-        """Return the name of a table in errors."""
+        """Return the name of a table for error messages."""
         return f"Table {table!r} in {self.name}"
 
     def close(self) -> None:

@@ -48,7 +48,7 @@ class PostgresTable:
         self.database, self.name, self.names = database, name, names
 
     def describe(self) -> str:
-        """Return the name of the table in errors."""
+        """Return the name of the table for error messages."""
         return self.database.describe(self.name)
 
     def read_catalog(self) -> list[tuple[Any, ...]]:
