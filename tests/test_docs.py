@@ -84,12 +84,34 @@ def assert_is_run_completely(block: Block) -> None:
     assert not examples[-1].want or block.text.endswith("\n\n"), block
 
 
-def test_links_of_the_readme_exist() -> None:
-    """MkDocs checks the links of all other pages."""
-    links = re.findall(r"\]\(([^)#]+)", (ROOT / "README.md").read_text("utf-8"))
-    missing = [to for to in links if "://" not in to and not (ROOT / to).exists()]
-    assert len(links) > 5
-    assert missing == []
+def anchors_of(path: Path) -> set[str]:
+    """Return the anchors of the headings of a page, as MkDocs makes them."""
+    headings = re.findall(r"^#+ (.*)$", path.read_text("utf-8"), re.MULTILINE)
+    plain = [re.sub(r"[^\w\s-]", "", heading).strip().lower() for heading in headings]
+    return {re.sub(r"[\s-]+", "-", heading) for heading in plain}
+
+
+def broken_links(page: Path) -> list[str]:
+    """Return the links of a page to missing files or headings of this repository."""
+    links = re.findall(r"\]\(([^)\s]+)\)", page.read_text("utf-8"))
+    broken = []
+    for link in (link for link in links if "://" not in link):
+        name, _, anchor = link.partition("#")
+        target = page.parent / name if name else page
+        if not target.exists() or (anchor and anchor not in anchors_of(target)):
+            broken.append(link)
+    return broken
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_to_files_and_headings(page: Path) -> None:
+    assert broken_links(page) == []
+
+
+def test_broken_links_are_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# The page\n[a](#the-page) [b](#nowhere) [c](none.md) [d](http://x)\n")
+    assert broken_links(page) == ["#nowhere", "none.md"]
 
 
 def test_pytest_collects_every_page() -> None:
