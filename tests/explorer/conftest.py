@@ -20,6 +20,7 @@ from PIL import Image
 from sklearn.datasets import load_digits
 
 import bitfold as bf
+from bitfold.explorer.models import IndexedModel
 from bitfold.hashers import LSH, Hasher
 
 N_ITEMS = 600
@@ -141,3 +142,19 @@ def resident_megabytes(process_id: int) -> float:
     """Return the resident memory of a process."""
     pages = int(Path(f"/proc/{process_id}/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def index_vectors(
+    folder: Path, X: np.ndarray, ids: np.ndarray | None = None, n_bits: int = 8
+) -> IndexedModel:
+    """Index vectors by LSH."""
+    hasher = LSH(n_bits, random_state=0).fit(np.random.default_rng(0).normal(size=(50, X.shape[1])))
+    hasher.save(folder / "m.bitfold")
+    index = bf.HammingIndex(n_bits)
+    index.add(hasher.encode(X), ids)
+    index.save(folder / "m.index")
+    return IndexedModel.open(folder / "m.index", folder / "m.bitfold", "m")
+
+
+def random_vectors(n: int) -> np.ndarray:
+    return np.random.default_rng(1).normal(size=(n, 6))
