@@ -38,7 +38,12 @@ def fitted_attributes(hasher: Hasher) -> dict[str, Any]:
 
 def test_fit_sets_the_declared_attributes() -> None:
     hasher = AboveMean().fit(X)
-    assert set(fitted_attributes(hasher)) == {"n_bits_", "n_features_in_", "center_"}
+    assert set(fitted_attributes(hasher)) == {
+        "n_bits_",
+        "n_features_in_",
+        "center_",
+        "normalize_",
+    }
     np.testing.assert_allclose(hasher.center_, X.mean(axis=0), rtol=1e-6)
     np.testing.assert_array_equal(hasher.transform(X), X.astype(np.float32) > hasher.center_)
 
