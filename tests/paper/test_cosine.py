@@ -49,14 +49,14 @@ def test_normalize_recovers_the_quality_of_unit_vectors(
     lengths = np.random.default_rng(0).uniform(0.2, 5, (len(X), 1)).astype(np.float32)
     truth = metrics.closest_neighbors(X, Q, k=10)
 
-    def recall(hasher: ITQ, rows: NDArray[Any]) -> float:
+    def measure_map(hasher: ITQ, rows: NDArray[Any]) -> float:
         hasher.fit(rows)
         relevance = metrics.Relevance.from_neighbors(truth)
         return metrics.mean_average_precision(hasher.encode(Q), hasher.encode(rows), relevance)
 
-    unit = recall(ITQ(64, random_state=0), X)
-    plain = recall(ITQ(64, random_state=0), X * lengths)
-    normalized = recall(ITQ(64, normalize=True, random_state=0), X * lengths)
+    unit = measure_map(ITQ(64, random_state=0), X)
+    plain = measure_map(ITQ(64, random_state=0), X * lengths)
+    normalized = measure_map(ITQ(64, normalize=True, random_state=0), X * lengths)
     with capsys.disabled():
         print(f"\nMAP of ITQ: unit {unit:.3f}, lengths {plain:.3f}, normalized {normalized:.3f}")
     assert normalized > 0.95 * unit
