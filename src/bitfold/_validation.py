@@ -185,6 +185,13 @@ def check_choice(value: Any, name: str, owner: str, choices: tuple[Any, ...]) ->
     return value
 
 
+def check_boolean(value: Any, name: str, owner: str) -> bool:
+    """Return a parameter that is True or False, of Python or numpy, as a bool."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ParameterTypeError(name, owner, "True or False", repr(value))
+    return bool(value)
+
+
 def check_strategy(
     value: Any,
     name: str,

@@ -108,3 +108,21 @@ def test_wrong_arguments(warm: Run, arguments: list[str], pattern: str, code: in
 def test_unknown_format(warm: Run) -> None:
     done = warm("compare", __file__)
     assert_fails(done, "test_compare.py", done.returncode)
+
+
+def test_cosine(warm: Run, tmp_path: Path) -> None:
+    lengths = np.exp2(np.arange(600) % 7).astype(np.float32)[:, None]
+    results = {}
+    for name, vectors in {"x": X[:600], "longer": X[:600] * lengths}.items():
+        np.save(tmp_path / f"{name}.npy", vectors)
+        command = ["compare", str(tmp_path / f"{name}.npy"), "--bits", "16", "--methods", "itq"]
+        records = [*command, "--json", "--records", str(tmp_path / f"{name}.jsonl")]
+        runs = [json.loads(warm(*records, *more).stdout) for more in ([], ["--cosine"])]
+        results[name] = [run["result"]["map"] for run in runs]
+    assert results["x"][1] == results["longer"][1]
+    assert results["x"][0] != results["longer"][0]
+    done = warm(*command, "--cosine")
+    assert done.stdout.splitlines()[0].endswith("relevant: the closest 2 percent by cosine")
+    assert "--bits 16 --cosine --out" in done.stdout.splitlines()[-1]
+    labeled = ["compare", "digits", "--bits", "8", "--methods", "PCAH", "--queries", "50"]
+    assert warm(*labeled, "--cosine", "--rows", "500").returncode == 0

@@ -10,6 +10,8 @@ import pytest
 from tests.cli.helpers import LABELS, Run, X, assert_fails, parse_json
 
 import bitfold as bf
+from bitfold.hashers import LSH
+from bitfold.io import scale_to_unit_length
 from bitfold.metrics import Relevance, closest_neighbors, mean_average_precision
 
 
@@ -91,3 +93,17 @@ def test_wrong_arguments(warm: Run, files: Path, tmp_path: Path) -> None:
     assert_fails(warm(*evaluate, "--queries", evaluate[2], "--hold-out", "9"), "--hold-out", 2)
     labels = ["--labels", str(files / "labels.npy"), "--queries", evaluate[2]]
     assert_fails(warm(*evaluate, *labels), "--query-labels", 2)
+
+
+def test_closest_rows_of_a_cosine_model(warm: Run, tmp_path: Path) -> None:
+    lengths = np.exp2(np.arange(len(X)) % 7)[:, None]
+    np.save(tmp_path / "x.npy", X * lengths)
+    np.save(tmp_path / "unit.npy", scale_to_unit_length(X, "X"))
+    hasher = LSH(32, normalize=True, random_state=0).fit(X)
+    hasher.save(tmp_path / "m.bitfold")
+    evaluate = ["evaluate", str(tmp_path / "m.bitfold")]
+    summary = parse_json(warm(*evaluate, str(tmp_path / "x.npy"), "--json"))
+    unit = parse_json(warm(*evaluate, str(tmp_path / "unit.npy"), "--json"))
+    assert summary["relevant"] == "the 32 closest items by cosine"
+    assert summary["map"] == pytest.approx(unit["map"], rel=1e-3)
+    assert summary["map"] > 0.3

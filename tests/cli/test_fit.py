@@ -12,6 +12,7 @@ import pytest
 from tests.cli.helpers import Run, X, assert_fails, list_names, parse_json
 
 import bitfold as bf
+from bitfold.hashers import ITQ
 
 
 def test_default_method(warm: Run, files: Path, tmp_path: Path) -> None:
@@ -49,6 +50,27 @@ def test_pipe(command: str, files: Path, tmp_path: Path) -> None:
     with (files / "x.npy").open("rb") as vectors:
         subprocess.run(fit, stdin=vectors, check=True, timeout=120)
     assert model.read_bytes() == (files / "m.bitfold").read_bytes()
+
+
+def test_cosine(warm: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    vectors = rng.standard_normal((300, 64)) * np.exp2(rng.integers(-2, 3, (300, 1)))
+    np.save(tmp_path / "x.npy", vectors)
+    fit = ["fit", str(tmp_path / "x.npy"), "--method", "itq", "--bits", "16"]
+    done = warm(*fit, "--cosine", "--out", str(tmp_path / "cosine"))
+    assert (done.returncode, done.stderr, "--cosine" in done.stdout) == (0, "", False)
+    loaded = bf.load(tmp_path / "cosine")
+    assert loaded.normalize_ is True
+    again = ITQ(16, normalize=True, random_state=0).fit(vectors)
+    assert loaded.model_digest == again.model_digest
+    plain = warm(*fit, "--out", str(tmp_path / "plain"))
+    assert plain.stdout.splitlines()[-1].endswith("use --cosine if only their direction matters.")
+    assert bf.load(tmp_path / "plain").normalize_ is False
+    summary = parse_json(warm(*fit, "--out", str(tmp_path / "plain"), "--force", "--json"))
+    assert summary["hint"] == plain.stdout.splitlines()[-1]
+    setting = warm(*fit, "--set", "normalize=true", "--out", str(tmp_path / "setting"))
+    assert "--cosine" not in setting.stdout
+    assert bf.load(tmp_path / "setting").model_digest == again.model_digest
 
 
 def test_wrong_arguments(warm: Run, files: Path, tmp_path: Path) -> None:

@@ -52,6 +52,18 @@ def test_unknown_names(method: str, setting: str, pattern: str) -> None:
         HasherSpec(method, None, (setting,)).build(labeled=False)
 
 
-def test_labels_need_a_method_that_uses_them() -> None:
-    with pytest.raises(typer.BadParameter, match="ITQ"):
-        HasherSpec("itq").build(labeled=True)
+@pytest.mark.parametrize("name", METHODS)
+def test_labels_need_a_method_that_uses_them(name: str) -> None:
+    kind = METHODS[name]
+    if uses_labels(kind):
+        assert type(HasherSpec(name).build(labeled=True)) is kind
+    else:
+        with pytest.raises(typer.BadParameter, match=f"{kind.__name__} .*labels"):
+            HasherSpec(name).build(labeled=True)
+
+
+def test_cosine_scales_rows() -> None:
+    for name in METHODS:
+        labeled = uses_labels(METHODS[name])
+        assert HasherSpec(name, cosine=True).build(labeled=labeled).normalize is True
+        assert HasherSpec(name).build(labeled=labeled).normalize is False

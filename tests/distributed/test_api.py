@@ -38,6 +38,8 @@ HASHERS = [
     AGH(12, base=bf.KMeansBase(40), random_state=0),
     bf.IMH(16, base=bf.KMeansBase(40), random_state=0),
     bf.IMH(8, base=bf.RandomBase(40), embedding="le", random_state=0),
+    ITQ(20, normalize=True, random_state=0),
+    bf.IMH(16, base=bf.KMeansBase(40), normalize=True, random_state=0),
 ]
 
 
@@ -66,6 +68,20 @@ def test_fit_and_encode_match_memory(
     assert codes.shape == (len(X), -(-here.n_bits_ // 8))
     assert codes.dtype == np.uint8
     assert codes.chunks[0] == remote.chunks[0]
+    assert np.array_equal(codes.compute(), here.encode(X).packed)
+
+
+def test_base_set_of_normalized_rows(client: Client, X: FloatArray, remote: da.Array) -> None:
+    """k-means on the workers sees rows of unit length; a power of 2 changes no digit of them."""
+    lengths = np.exp2(np.arange(len(X)) % 9).astype(np.float32)[:, None]
+    base = distributed.DaskKMeansBase(30, max_iter=2)
+    hasher = bf.IMH(8, base=base, embedding="le", normalize=True, random_state=0)
+    here = distributed.fit(clone(hasher), remote)
+    longer = da.from_array(X * lengths, chunks=remote.chunks)
+    there = distributed.fit(clone(hasher), longer)
+    assert_same(here, there)
+    assert np.linalg.norm(here.base_points_, axis=1).max() < 1 + 1e-6
+    codes = distributed.encode(there, longer)
     assert np.array_equal(codes.compute(), here.encode(X).packed)
 
 

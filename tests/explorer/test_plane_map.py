@@ -7,14 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 from tests.explorer.conftest import index_vectors, random_vectors
 
 import bitfold as bf
+from bitfold.base_set import RandomBase
 from bitfold.embedding import TSNE
 from bitfold.explorer import plane_map
 from bitfold.explorer.items import ItemLabels, Items
 from bitfold.explorer.models import IndexedModel
-from bitfold.explorer.plane_map import compute_map
+from bitfold.explorer.plane_map import MapPlacement, compute_map
+from bitfold.hashers import IMH
 
 
 def test_map_is_cached_and_a_damaged_one_is_recomputed(
@@ -81,3 +84,20 @@ def test_items_are_near_their_base_points_on_the_map(tmp_path: Path) -> None:
         centers = [drawn.points[drawn.ids // 200 == side].mean(axis=0) for side in (0, 1)]
         nearer = np.linalg.norm(drawn.points[:, None] - np.array(centers), axis=2).argmin(axis=1)
         assert np.mean(nearer == drawn.ids // 200) > 0.95
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+def test_lengths_matter_unless_the_hasher_scales_rows(normalize: bool) -> None:
+    X = load_digits().data[:200]
+    hasher = IMH(8, base=RandomBase(20), embedding="pca", normalize=normalize, random_state=0).fit(
+        X
+    )
+    positions = np.random.default_rng(0).standard_normal((20, 2)).astype(np.float32)
+    placement = MapPlacement(hasher.nearest_base_points, positions, hasher.bandwidth_, hasher)
+    codes = hasher.encode(X)
+    near, far = placement.place(X, codes), placement.place(4 * X, codes)
+    assert near is not None
+    assert far is not None
+    assert near.shape == (200, 2)
+    assert np.array_equal(near, far) == normalize
+    assert placement.place(None, codes) is None

@@ -100,6 +100,7 @@ def test_parameters_round_trip(tmp_path: Path) -> None:
         n_neighbors=3,
         bandwidth=np.float32(4.5),  # type: ignore[arg-type]
         rotation=None,
+        normalize=np.True_,  # type: ignore[arg-type]
         random_state=7,
     )
     hasher.fit(rows()).save(tmp_path / "hasher")
@@ -109,7 +110,9 @@ def test_parameters_round_trip(tmp_path: Path) -> None:
         **{name: repr(value) for name, value in ours.items()},
         "n_bits": "8",
         "bandwidth": "4.5",
+        "normalize": "True",
     }
+    assert loaded.normalize_ is True
     assert loaded.encode(rows()) == hasher.encode(rows())
     assert clone(loaded).fit(rows()).encode(rows()) == hasher.encode(rows())
 
@@ -406,11 +409,19 @@ HOSTILE: dict[str, tuple[Change, str | None]] = {
     "a layout of its own": (with_a_layout_of_its_own, SCALARS),
     "a method of its own": (put("fitted", encode="x"), SCALARS),
     "one more number": (put("fitted", extra_=1), SCALARS),
-    **{f"no {n}": (drop("fitted", n), SCALARS) for n in ("n_neighbors_", "n_bits_", "bandwidth_")},
+    **{
+        f"no {n}": (drop("fitted", n), SCALARS)
+        for n in ("n_neighbors_", "normalize_", "bandwidth_")
+    },
+    "no n_bits_": (drop("fitted", "n_bits_"), SCALARS),
     **{
         f"{name} {value!r}": (put("fitted", **{name: value}), f"{name} is ")
         for name in ("n_neighbors_", "n_bits_", "n_features_in_")
         for value in NOT_INTEGERS
+    },
+    **{
+        f"normalize_ {value!r}": (put("fitted", normalize_=value), "normalize_ is ")
+        for value in (0, 1, 1.0, "true", None, [True])
     },
     "n_neighbors_ 21": (put("fitted", n_neighbors_=21), "n_neighbors_ of IMH "),
     "n_neighbors_ huge": (put("fitted", n_neighbors_=10**30), "n_neighbors_ of IMH "),
@@ -674,6 +685,14 @@ def test_digest_covers_scalars_and_class() -> None:
     hasher.bandwidth_ *= 2
     assert hasher.model_digest != _fitted().model_digest
     assert _fitted().model_digest != LSH(8).fit(rows()).model_digest
+
+
+def test_digest_covers_normalize() -> None:
+    hasher = copy.deepcopy(_fitted())
+    assert hasher.normalize_ is False
+    hasher.normalize_ = True
+    assert hasher.model_digest != _fitted().model_digest
+    assert hasher.encode(rows()) != _fitted().encode(rows())
 
 
 def test_digest_ignores_feature_names() -> None:

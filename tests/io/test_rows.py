@@ -12,9 +12,9 @@ from hypothesis import given
 from numpy.typing import NDArray
 
 from bitfold._types import Float32Array
-from bitfold.errors import DataError
+from bitfold.errors import DataError, ParameterTypeError
 from bitfold.io import rows
-from bitfold.io.rows import BLOCK_BYTES, Rows, block_length
+from bitfold.io.rows import BLOCK_BYTES, Rows, block_length, scale_to_unit_length
 
 DTYPES = ["f2", "f4", "f8", "g", "?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", ">f4", ">i2"]
 
@@ -231,3 +231,84 @@ def test_memory_maps_read_like_arrays(tmp_path: Path, mode: Any, part: slice) ->
     np.testing.assert_array_equal(
         uncentered(mapped).take(indices), X[part][indices].astype(np.float32)
     )
+
+
+# Rows of unit length
+
+
+def normalized(matrix: NDArray[Any], center: Any = 0.0) -> Rows:
+    at = np.full(matrix.shape[1], center, np.float32)
+    return Rows(matrix, at, "T", normalize=True)
+
+
+@pytest.mark.parametrize("n_features", [1, 3, 4, 37])
+def test_normalized_rows_have_unit_length(n_features: int) -> None:
+    X = np.random.default_rng(0).standard_normal((300, n_features))
+    expected = X / np.linalg.norm(X, axis=1, keepdims=True)
+    np.testing.assert_allclose(scale_to_unit_length(X, "T"), expected, rtol=1e-15)
+    np.testing.assert_allclose(read_all(normalized(X)), expected, rtol=1e-7)
+    np.testing.assert_allclose(read_all(normalized(X, 0.5)), expected - 0.5, atol=1e-7)
+
+
+@pytest.mark.usefixtures("short_blocks")
+def test_center_of_normalized_rows_is_their_mean() -> None:
+    X = np.random.default_rng(0).random((500, 7))
+    rows = Rows.centered(X, "T", normalize=True)
+    assert rows.normalize
+    np.testing.assert_allclose(rows.center, scale_to_unit_length(X, "T").mean(axis=0), rtol=1e-6)
+    expected = Rows(scale_to_unit_length(X, "T"), rows.center, "T").block(0, 500)
+    np.testing.assert_array_equal(read_all(rows), expected)
+    np.testing.assert_array_equal(rows.take(np.arange(500)), expected)
+    np.testing.assert_array_equal(rows.sample(500, np.random.default_rng(0)), expected)
+    mapped = rows.map(lambda values, start: values.copy(), 64)
+    np.testing.assert_array_equal(np.concatenate([part for _, part in mapped]), expected)
+
+
+@given(st.lists(st.floats(width=32, min_value=-(2.0**120), max_value=2.0**120), min_size=1))
+def test_normalized_rows_do_not_depend_on_type_or_layout(values: list[float]) -> None:
+    singles = np.array([values, values[::-1]], np.float32)
+    doubles = singles.astype(np.float64)
+    expected = normalized(singles, 0.25).block(0, 2)
+    for same in (doubles, singles.astype(">f4"), doubles.astype("g"), np.asfortranarray(doubles)):
+        got = normalized(same, 0.25).block(0, 2)
+        np.testing.assert_array_equal(got.view(np.uint32), expected.view(np.uint32))
+    alone = normalized(doubles, 0.25).block(1, 2)
+    np.testing.assert_array_equal(alone.view(np.uint32), expected[1:].view(np.uint32))
+
+
+@pytest.mark.parametrize("exponent", [-1000, -700, -100, -1, 1, 100, 120])
+def test_powers_of_two_do_not_change_normalized_rows(exponent: int) -> None:
+    X = np.random.default_rng(0).standard_normal((50, 9))
+    expected = scale_to_unit_length(X, "T")
+    np.testing.assert_array_equal(scale_to_unit_length(2.0**exponent * X, "T"), expected)
+
+
+@pytest.mark.parametrize("scale", [1e-320, 1e-300, 1e-30, 1e30, 1e37])
+def test_tiny_and_huge_rows_are_normalized(scale: float) -> None:
+    X = np.array([[3.0, 0.0, -4.0]]) * scale
+    # The smallest numbers have few digits.
+    np.testing.assert_allclose(scale_to_unit_length(X, "T"), [[0.6, 0, -0.8]], rtol=1e-3)
+
+
+def test_zeros_stay_zeros() -> None:
+    X = np.zeros((2, 5), np.float32)
+    np.testing.assert_array_equal(read_all(normalized(X)), X)
+    np.testing.assert_array_equal(read_all(normalized(X, 0.5)), X - 0.5)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e38, 1e300])
+def test_error_names_the_row_of_normalized_values(value: float) -> None:
+    X = np.ones((500, 3))
+    X[321, 1] = value
+    for read in (
+        lambda: Rows.centered(X, "T", normalize=True),
+        lambda: normalized(X).take(np.array([5, 321])),
+        lambda: scale_to_unit_length(X, "T"),
+    ):
+        with pytest.raises(DataError, match=r"X of T must be finite.* in row 321\."):
+            read()
+
+
+def test_normalize_must_be_a_boolean() -> None:
+    with pytest.raises(ParameterTypeError, match="normalize of T must be True or False, got 1"):
+        Rows.centered(np.eye(3), "T", normalize=1)  # type: ignore[arg-type]

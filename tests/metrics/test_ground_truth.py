@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from numpy.typing import NDArray
 
 from bitfold.errors import DataError, ParameterError
+from bitfold.io import scale_to_unit_length
 from bitfold.metrics import (
     closest_neighbors,
 )
@@ -179,3 +180,17 @@ def test_wrong_parameters(call: Callable[[], object], name: str, value: object) 
 def test_wrong_values(database: NDArray[Any], queries: NDArray[Any], message: str) -> None:
     with pytest.raises(DataError, match=message):
         closest_neighbors(database, queries)
+
+
+def test_normalized_rows_are_ordered_by_cosine(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    X, Q = rng.standard_normal((3000, 20)), rng.standard_normal((30, 20))
+    X *= rng.uniform(0.1, 9, (3000, 1))
+    X[7] = 0
+    unit, unit_queries = (scale_to_unit_length(Z, "T") for Z in (X, Q))
+    expected = brute_force(unit, unit_queries, 60)
+    np.testing.assert_array_equal(closest_neighbors(X, Q, k=60, normalize=True), expected)
+    np.save(tmp_path / "x.npy", X)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    np.testing.assert_array_equal(closest_neighbors(mapped, Q, k=60, normalize=True), expected)
+    assert not np.array_equal(closest_neighbors(X, Q, k=60), expected)

@@ -21,8 +21,9 @@ class Bitfold(BaseANN):
 
     def fit(self, X):
         """Fit the hasher to the rows, and index their codes."""
-        self._vectors = self._prepare(X)
-        hasher = getattr(hashers, self._method)(n_bits=self._n_bits)
+        self._vectors = np.ascontiguousarray(X, np.float32)
+        is_angular = self._metric == "angular"
+        hasher = getattr(hashers, self._method)(n_bits=self._n_bits, normalize=is_angular)
         if "random_state" in hasher.get_params():
             hasher.set_params(random_state=0)
         self._hasher = hasher.fit(self._vectors)
@@ -43,18 +44,10 @@ class Bitfold(BaseANN):
         self.res = self._search(X, n)
 
     def _search(self, X, n):
-        queries = self._prepare(X)
+        queries = np.ascontiguousarray(X, np.float32)
         metric = _METRICS[self._metric]
         rerank = bf.RerankByVectors(self._vectors, queries, self._n_candidates, metric)
         return self._index.search(self._hasher.encode(queries), n, rerank=rerank).ids
-
-    def _prepare(self, X):
-        """Return float32 rows, of length 1 for angular distances."""
-        rows = np.ascontiguousarray(X, np.float32)
-        if self._metric == "angular":
-            lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-            rows = rows / np.where(lengths > 0, lengths, 1)
-        return rows
 
     def __str__(self):
         return (

@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 from bitfold._kernels.sorted_list import insert
-from bitfold._types import Float32Array, Float64Array, Int32Array
+from bitfold._types import AnyArray, Float32Array, Float64Array, Int32Array
 
 _FAST_SUMS = {"reassoc", "contract", "nsz"}
 """Fast-math flags that let sums be vectorized without ignoring infinity and NaN."""
@@ -33,6 +33,12 @@ _MAX_SQ_LENGTH = np.float32(1e30)
 
 _TINY = 2.0**-126
 """Smallest normal float32; rounding errors below it are absolute, not relative."""
+
+_MAX_VALUE = float(np.finfo(np.float32).max / 4)
+"""Largest value of a row, as in ``_validation.check_finite``."""
+
+_MIN_SQUARES = 1e-200
+"""Sum of squares below which terms may have underflowed in float64."""
 
 
 @njit(nogil=True, cache=True, fastmath=_FAST_SUMS)
@@ -51,6 +57,58 @@ def center_rows(part: Float32Array, center: Float32Array, out: Float32Array) -> 
             squares += difference * difference
         total += float(squares)
     return total
+
+
+@njit(nogil=True, cache=True)
+def _sum_squares(row: AnyArray, factor: float) -> float:
+    """Return Σ (factor x)² in float64, in an order that the type of the row does not change."""
+    p, q, r, s = 0.0, 0.0, 0.0, 0.0
+    whole = row.shape[0] - row.shape[0] % 4
+    for c in range(0, whole, 4):
+        p += (np.float64(row[c]) * factor) ** 2
+        q += (np.float64(row[c + 1]) * factor) ** 2
+        r += (np.float64(row[c + 2]) * factor) ** 2
+        s += (np.float64(row[c + 3]) * factor) ** 2
+    for c in range(whole, row.shape[0]):
+        p += (np.float64(row[c]) * factor) ** 2
+    return (p + q) + (r + s)
+
+
+@njit(nogil=True, cache=True)
+def _choose_factor(row: AnyArray) -> float:
+    """Return a power of 2 that brings a row near 1; NaN if a value cannot be used.
+
+    It changes no digit, and prevents the squares from underflowing.
+    """
+    largest = 0.0
+    for c in range(row.shape[0]):
+        value = abs(np.float64(row[c]))
+        if not value <= _MAX_VALUE:
+            return np.nan
+        largest = max(largest, value)
+    # The inverse of the smallest float64 would be infinite.
+    return math.ldexp(1.0, min(-math.frexp(largest)[1], 1000))
+
+
+@njit(nogil=True, cache=True)
+def center_unit_rows(part: AnyArray, center: AnyArray, out: AnyArray) -> bool:
+    """Scale rows to unit length, then subtract ``center``; zeros remain zeros before that.
+
+    The arithmetic is float64 for all types, with one rounding at the end. Return whether all
+    values are finite and within a quarter of float32's range.
+    """
+    is_valid = True
+    for i in range(part.shape[0]):
+        row, target, factor = part[i], out[i], 1.0
+        squares = _sum_squares(row, factor)
+        if not _MIN_SQUARES < squares < _MAX_VALUE**2:
+            factor = _choose_factor(row)
+            squares = _sum_squares(row, factor)
+            is_valid &= squares >= 0
+        inverse = 1 / math.sqrt(squares) if squares > 0 else 0.0
+        for c in range(len(center)):
+            target[c] = np.float64(row[c]) * factor * inverse - np.float64(center[c])
+    return is_valid
 
 
 @njit(nogil=True, cache=True, fastmath=_FAST_SUMS)

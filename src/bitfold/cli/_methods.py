@@ -21,6 +21,8 @@ METHODS: dict[str, type[Hasher]] = {
 }
 """All methods by the names that every command uses: the class in lower case."""
 
+COSINE_HELP = "Compare directions only: scale rows to unit length."
+
 METHOD_HELP = "imh, itq, agh, …: a class of bitfold.hashers, in any case"
 
 
@@ -31,6 +33,7 @@ class HasherSpec(NamedTuple):
     n_bits: int | None = None
     settings: tuple[str, ...] = ()
     seed: int = 0
+    cosine: bool = False
 
     def build(self, *, labeled: bool) -> Hasher:
         """Return the hasher; without a method, IMH or, with labels, SupervisedIMH."""
@@ -41,6 +44,8 @@ class HasherSpec(NamedTuple):
         params: dict[str, Any] = {"n_bits": self.n_bits} if self.n_bits else {}
         if "random_state" in accepted:
             params["random_state"] = self.seed
+        if self.cosine:
+            params["normalize"] = True
         params |= dict(map(_parse_setting, self.settings))
         for name in params:
             _check_known(name.split("__")[0], sorted(accepted), f"A setting of {kind.__name__}")

@@ -7,7 +7,7 @@ import json
 import shlex
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -17,15 +17,16 @@ import typer
 from typer import Argument, Option
 
 from bitfold import datasets
-from bitfold._types import ProgressCallback
+from bitfold._types import AnyArray, Float32Array, ProgressCallback
 from bitfold.cli import _inputs
 from bitfold.cli._comparison_table import Recommendation, list_errors, make_table, recommend
 from bitfold.cli._inputs import LABEL_FORMATS, VECTOR_FORMATS
-from bitfold.cli._methods import METHODS, HasherSpec, find_method, uses_labels
+from bitfold.cli._methods import COSINE_HELP, METHODS, HasherSpec, find_method, uses_labels
 from bitfold.cli._terminal import make_console, show_progress
 from bitfold.codes import count_bytes
 from bitfold.datasets import Dataset, draw_queries
 from bitfold.evaluation import evaluate, warm_up
+from bitfold.io import Rows
 from bitfold.io.records import RunRecords
 
 DATASETS: dict[str, Callable[..., Dataset]] = {
@@ -65,6 +66,7 @@ def compare(
     rows: Annotated[
         int, Option(min=0, help="Rows to search in, chosen at random; 0 takes all.")
     ] = 0,
+    cosine: Annotated[bool, Option("--cosine", help=COSINE_HELP)] = False,
     repeats: Annotated[int, Option(min=1, help="Number of seeds to average over.")] = 1,
     records: Annotated[
         Path | None,
@@ -75,12 +77,12 @@ def compare(
     """Compare methods and code lengths on your data, and recommend one.
 
     Items with the label of the query are relevant; without labels, the closest 2 percent of the
-    rows in ℓ2.
+    rows in ℓ2, or by cosine with --cosine.
 
     Example: bitfold compare vectors.npy --labels labels.npy --bits 16,32,64
     """
     lengths = _parse_lengths(bits)
-    request = CompareRequest.create(data, labels, queries, rows)
+    request = CompareRequest.create(data, labels, queries, rows, cosine)
     chosen = _choose_methods(methods, labeled=request.is_labeled)
     runs = [
         CompareRun(
@@ -92,6 +94,7 @@ def compare(
             n_rows=rows,
             labels=str(labels or ""),
             fingerprint=request.fingerprint,
+            cosine=cosine,
         )
         for method in chosen
         for n_bits in lengths
@@ -117,6 +120,7 @@ class CompareRun:
     n_rows: int
     labels: str
     fingerprint: str
+    cosine: bool
 
 
 class CompareRequest(NamedTuple):
@@ -128,17 +132,18 @@ class CompareRequest(NamedTuple):
     n_rows: int
     is_labeled: bool
     fingerprint: str
+    cosine: bool
 
     @classmethod
     def create(
-        cls, data: str, labels: Path | None, n_queries: int | None, n_rows: int
+        cls, data: str, labels: Path | None, n_queries: int | None, n_rows: int, cosine: bool
     ) -> CompareRequest:
         """Check the data set or the files, and choose the number of queries."""
         if data in DATASETS:
             if labels is not None:
                 raise typer.BadParameter(f"--labels cannot be used with the data set {data}.")
             is_labeled = data not in UNLABELED_DATASETS
-            return cls(data, None, n_queries or MAX_QUERIES, n_rows, is_labeled, "")
+            return cls(data, None, n_queries or MAX_QUERIES, n_rows, is_labeled, "", cosine)
         path = Path(data)
         if data == "-" or not _inputs.InputRef.parse(path).path.exists():
             known = ", ".join(DATASETS)
@@ -146,7 +151,7 @@ class CompareRequest(NamedTuple):
         _inputs.check_exists(labels)
         n_queries = n_queries or min(MAX_QUERIES, max(1, _inputs.open_vectors(path).shape[0] // 10))
         stamps = " ".join(_inputs.fingerprint(file) for file in (path, labels) if file is not None)
-        return cls(data, labels, n_queries, n_rows, labels is not None, stamps)
+        return cls(data, labels, n_queries, n_rows, labels is not None, stamps, cosine)
 
     @property
     def is_file(self) -> bool:
@@ -156,14 +161,18 @@ class CompareRequest(NamedTuple):
     @property
     def title(self) -> str:
         """What was measured, for the heading of the table."""
-        relevant = "items with the same label" if self.is_labeled else "the closest 2 percent"
+        closest = f"the closest 2 percent{' by cosine' if self.cosine else ''}"
+        relevant = "items with the same label" if self.is_labeled else closest
         rows = f" in {self.n_rows:,} rows" if self.n_rows else ""
         return f"{self.data}: {self.n_queries:,} queries{rows}; relevant: {relevant}"
 
     def load(self, progress: ProgressCallback) -> Dataset:
         """Load the data."""
-        if self.is_file:
-            return self._read_files()
+        dataset = self._read_files() if self.is_file else self._load_named(progress)
+        return _scale_rows(dataset) if self.cosine else dataset
+
+    def _load_named(self, progress: ProgressCallback) -> Dataset:
+        """Load a data set by name."""
         loader = DATASETS[self.data]
         shows_progress = "progress" in inspect.signature(loader).parameters
         options = {"progress": progress} if shows_progress else {}
@@ -184,6 +193,19 @@ class CompareRequest(NamedTuple):
             return Dataset(X[rows], X[query_rows])
         y = _inputs.read_labels(self.labels, len(X))
         return Dataset(X[rows], X[query_rows], y[rows], y[query_rows])
+
+
+def _scale_rows(dataset: Dataset) -> Dataset:
+    """Scale all vectors to unit length, so that the closest rows are those by cosine."""
+    database, queries = _to_unit_length(dataset.database), _to_unit_length(dataset.queries)
+    is_shared = dataset.train is dataset.database
+    train = database if is_shared else _to_unit_length(dataset.train)
+    return replace(dataset, database=database, queries=queries, train=train, neighbors=None)
+
+
+def _to_unit_length(vectors: AnyArray) -> Float32Array:
+    center = np.zeros(vectors.shape[1], np.float32)
+    return Rows(vectors, center, "compare", normalize=True).take(np.arange(len(vectors)))
 
 
 def _parse_lengths(text: str) -> list[int]:
@@ -236,7 +258,8 @@ def _run_missing(
 
 def _evaluate(run: CompareRun, dataset: Dataset, progress: ProgressCallback) -> dict[str, Any]:
     """Run one method, and return its result for the record."""
-    hasher = HasherSpec(run.method, run.n_bits, seed=run.seed).build(labeled=False)
+    spec = HasherSpec(run.method, run.n_bits, seed=run.seed, cosine=run.cosine)
+    hasher = spec.build(labeled=False)
     # Defaults that do not suit small data were not chosen by the user.
     with warnings.catch_warnings(action="ignore"):
         warm_up(hasher, dataset)
@@ -275,4 +298,6 @@ def _format_fit_command(best: Recommendation, request: CompareRequest) -> str:
     if uses_labels(find_method(best.method)):
         words += ["--labels", str(request.labels)]
     words += ["--method", best.method.lower(), "--bits", str(best.n_bits)]
+    if request.cosine:
+        words.append("--cosine")
     return shlex.join([*words, "--out", "model.bitfold"])

@@ -52,8 +52,9 @@ def evaluate(
     """Measure how good the codes of a model are.
 
     Items with the label of the query are relevant; without labels, the closest 2 percent of the
-    rows in ℓ2. Rows labeled -1 count as unlabeled: they are searched, but are neither queries nor
-    relevant. Ties count as the mean over all their orders.
+    rows in ℓ2, or by cosine if the model was fitted with --cosine. Rows labeled -1 count as
+    unlabeled: they are searched, but are neither queries nor relevant. Ties count as the mean over
+    all their orders.
 
     Example: bitfold evaluate model.bitfold vectors.npy --labels labels.npy
     """
@@ -156,8 +157,10 @@ def _encode_unlabeled(
         database = _encode_rows(hasher, X, "vectors", display)
         queries = _encode_rows(hasher, Q, "queries", display)
     with display.spinner("searching for the closest rows"):
-        closest = _find_closest(X, Q, rows)
+        closest = _find_closest(X, Q, rows, normalize=hasher.normalize_)
     relevant = f"the {closest.shape[1]:,} closest items"
+    if hasher.normalize_:
+        relevant += " by cosine"
     return EncodedQueries(queries, database, Relevance.from_neighbors(closest), relevant)
 
 
@@ -174,7 +177,9 @@ def _encode_rows(hasher: Hasher, X: Any, name: str, display: ProgressDisplay) ->
         return hasher.encode(X, progress=lambda _, done, total: report("rows", done, total))
 
 
-def _find_closest(X: AnyArray, queries: AnyArray, rows: Int64Array) -> Int64Array:
+def _find_closest(
+    X: AnyArray, queries: AnyArray, rows: Int64Array, *, normalize: bool
+) -> Int64Array:
     """Return the positions in ``rows`` of the rows closest to each query.
 
     All rows of ``X`` are searched and the others removed, which is cheaper than copying the rows.
@@ -182,7 +187,8 @@ def _find_closest(X: AnyArray, queries: AnyArray, rows: Int64Array) -> Int64Arra
     k = min(MAX_RELEVANT, max(1, round(RELEVANT_FRACTION * len(rows))))
     position = np.full(len(X), -1)
     position[rows] = np.arange(len(rows))
-    closest = position[closest_neighbors(X, queries, k=k + len(X) - len(rows))]
+    n_found = k + len(X) - len(rows)
+    closest = position[closest_neighbors(X, queries, k=n_found, normalize=normalize)]
     first = np.argsort(closest < 0, axis=1, kind="stable")[:, :k]
     return np.take_along_axis(closest, first, axis=1)
 

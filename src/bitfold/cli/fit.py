@@ -10,8 +10,9 @@ from typer import Argument, Option
 
 from bitfold.cli import _inputs
 from bitfold.cli._inputs import LABEL_FORMATS, VECTOR_FORMATS
-from bitfold.cli._methods import METHOD_HELP, HasherSpec
+from bitfold.cli._methods import COSINE_HELP, METHOD_HELP, HasherSpec
 from bitfold.cli._outputs import FORCE_HELP, check_output, explain_full_disk
+from bitfold.cli._row_lengths import suggest_cosine
 from bitfold.cli._terminal import print_summary, show_progress
 from bitfold.hashers import Hasher
 
@@ -30,6 +31,7 @@ def fit(
         list[str] | None,
         Option("--set", metavar="NAME=VALUE", help="Another parameter; repeatable."),
     ] = None,
+    cosine: Annotated[bool, Option("--cosine", help=COSINE_HELP)] = False,
     seed: Annotated[int, Option(min=0, help="Random seed.")] = 0,
     force: Annotated[bool, Option("--force", help=FORCE_HELP)] = False,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
@@ -42,15 +44,15 @@ def fit(
     """
     _inputs.check_exists(vectors, labels)
     check_output(out, vectors, labels, force=force)
-    summary = _fit(vectors, labels, out, HasherSpec(method, bits, tuple(settings or ()), seed))
+    spec = HasherSpec(method, bits, tuple(settings or ()), seed, cosine)
+    summary = _fit(vectors, labels, out, spec)
     size = f"{summary['rows']:,} × {summary['features']} vectors"
     text = (
         f"{out}: {summary['method']}, {summary['bits']} bits, fitted on {size} "
         f"in {summary['seconds']:.1f} s, {summary['bytes']:,} bytes."
     )
-    if "base_size_reason" in summary:
-        text += f"\n{summary['base_size_reason']}"
-    print_summary(summary, text, as_json=as_json)
+    remarks = [summary[name] for name in ("base_size_reason", "hint") if name in summary]
+    print_summary(summary, "\n".join([text, *remarks]), as_json=as_json)
 
 
 def _fit(vectors: Path, labels: Path | None, out: Path, spec: HasherSpec) -> dict[str, Any]:
@@ -65,15 +67,18 @@ def _fit(vectors: Path, labels: Path | None, out: Path, spec: HasherSpec) -> dic
             hasher.fit(X, y, progress=report)
     with explain_full_disk(out):
         hasher.save(out)
+    seconds = time.perf_counter() - start
+    hint = None if hasher.normalize_ else suggest_cosine(X)
     return {
         "out": str(out),
         "method": type(hasher).__name__,
         "bits": hasher.n_bits_,
         "rows": len(X),
         "features": hasher.n_features_in_,
-        "seconds": time.perf_counter() - start,
+        "seconds": seconds,
         "bytes": out.stat().st_size,
         **describe_base_set(hasher),
+        **({} if hint is None else {"hint": hint}),
     }
 
 

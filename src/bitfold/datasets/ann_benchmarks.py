@@ -15,6 +15,7 @@ from bitfold.io.cache import cache_rows, hash_files, make_cache_folder
 from bitfold.io.download import RemoteFile, find_or_download
 from bitfold.io.formats.hdf5 import import_h5py
 from bitfold.io.formats.request import READ_ERRORS, translate_errors
+from bitfold.io.rows import scale_to_unit_length
 from bitfold.io.vectors import read_vectors
 
 _URL = "https://ann-benchmarks.com/"
@@ -147,7 +148,4 @@ def _cache_unit_rows(path: Path, base: AnyArray, progress: ProgressCallback | No
 
 
 def _to_unit_rows(vectors: AnyArray) -> Float32Array:
-    """Scale rows to unit length; zeros stay zeros."""
-    doubles = vectors.astype(np.float64)
-    lengths = np.linalg.norm(doubles, axis=1, keepdims=True)
-    return (doubles / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+    return scale_to_unit_length(vectors, "ann_benchmarks").astype(np.float32)

@@ -94,6 +94,7 @@ class BlockReader:
 
     center: Float32Array
     owner: str
+    normalize: bool
 
     def read(
         self, block: Any, first_row: int, step: int, *, skip: int = 0, stride: int = 1
@@ -104,7 +105,7 @@ class BlockReader:
         run is reused for the next.
         """
         matrix = np.asarray(block)
-        rows = Rows(matrix, self.center, self.owner)
+        rows = Rows(matrix, self.center, self.owner, self.normalize)
         for start in range(skip * step, len(matrix), step * stride):
             stop = min(start + step, len(matrix))
             out = borrow_buffer("rows", (stop - start, rows.n_features))
@@ -115,7 +116,7 @@ class BlockReader:
     def take(self, block: Any, rows: NDArray[np.integer[Any]]) -> Float32Array:
         """Return chosen rows of a block, centered."""
         chosen = take_rows(block, rows)
-        return Rows(chosen, self.center, self.owner).block(0, len(chosen))
+        return Rows(chosen, self.center, self.owner, self.normalize).block(0, len(chosen))
 
 
 @contextmanager
@@ -142,16 +143,22 @@ class DaskRows(Rows):
 
     @classmethod
     def from_array(
-        cls, array: da.Array, owner: str, on_rows: StepCallback | None = None
+        cls,
+        array: da.Array,
+        owner: str,
+        *,
+        normalize: bool = False,
+        on_rows: StepCallback | None = None,
     ) -> DaskRows:
         """Return rows relative to their mean; raise if distances would overflow float32."""
+        normalize = _validation.check_boolean(normalize, "normalize", owner)
         matrix: Any = RemoteMatrix(array)
-        rows = cls(matrix, np.zeros(array.shape[1], np.float32), owner, on_rows)
+        rows = cls(matrix, np.zeros(array.shape[1], np.float32), owner, normalize, on_rows)
         total = np.zeros(array.shape[1])
         add_up = partial(_checked_sum, owner=owner)
         for _, part in rows.map(add_up, block_length(rows.n_features)):
             total += part
-        return cls(matrix, (total / len(rows)).astype(np.float32), owner)
+        return cls(matrix, (total / len(rows)).astype(np.float32), owner, normalize)
 
     @property
     def array(self) -> da.Array:
@@ -161,7 +168,7 @@ class DaskRows(Rows):
     @property
     def reader(self) -> BlockReader:
         """What workers read the vectors with."""
-        return BlockReader(self.center, self.owner)
+        return BlockReader(self.center, self.owner, self.normalize)
 
     def map(
         self,
@@ -195,7 +202,7 @@ class DaskRows(Rows):
     def take(self, indices: NDArray[np.integer[Any]]) -> Float32Array:
         """Return chosen rows, centered."""
         fetched = self.matrix[indices]
-        return Rows(fetched, self.center, self.owner).block(0, len(fetched))
+        return Rows(fetched, self.center, self.owner, self.normalize).block(0, len(fetched))
 
 
 def _align_lengths(lengths: tuple[int, ...], step: int) -> tuple[int, ...]:

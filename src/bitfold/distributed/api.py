@@ -65,7 +65,8 @@ def fit(hasher: H, X: Any, y: Any = None, *, progress: ProgressCallback | None =
     owner = _check_hasher(hasher)
     array = with_known_rows(check_vectors(X, owner, min_rows=2))
     check_vectors(array, owner, min_rows=2)  # again, because the number of rows is known now
-    rows = DaskRows.from_array(array, owner, partial(progress, "mean") if progress else None)
+    on_rows = partial(progress, "mean") if progress else None
+    rows = DaskRows.from_array(array, owner, normalize=hasher.normalize, on_rows=on_rows)
     if progress:
         rows = replace(rows, on_rows=partial(progress, "rows"))
     return hasher.fit_rows(rows, y, progress=progress)

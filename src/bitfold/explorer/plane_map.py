@@ -15,9 +15,10 @@ from bitfold.codes import Codes
 from bitfold.embedding import TSNE
 from bitfold.explorer.items import UNLABELED, Items
 from bitfold.explorer.models import IndexedModel
+from bitfold.hashers import Hasher
 from bitfold.hashers.base.base_set import BaseSetHasher
 from bitfold.induction import induce, learn_bandwidth
-from bitfold.io import cache, model_file
+from bitfold.io import Rows, cache, model_file
 from bitfold.neighbors import NearestBasePoints
 
 PERPLEXITY = 15.0
@@ -50,27 +51,27 @@ class MapPlacement:
     Parameters
     ----------
     base
-        Anchors, relative to ``center``.
+        Anchors, relative to the center of the hasher.
     positions
         Their positions on the map.
     bandwidth
         σ of the weights.
-    center
-        Subtracted from vectors; None if codes are placed.
+    hasher
+        The hasher that scales and centers vectors; None if codes are placed.
     """
 
     base: NearestBasePoints
     positions: Float32Array
     bandwidth: float
-    center: Float32Array | None
+    hasher: Hasher | None
 
     def place(self, vectors: AnyArray | None, codes: Codes) -> Float32Array | None:
         """Return the positions of vectors or codes; None if vectors are needed and missing."""
-        if self.center is None:
+        if self.hasher is None:
             return induce(self.base.find(_signs(codes)), self.positions, self.bandwidth)
         if vectors is None:
             return None
-        rows = np.ascontiguousarray(np.asarray(vectors, np.float64) - self.center, np.float32)
+        rows = _center_rows(vectors, self.hasher)
         return induce(self.base.find(rows), self.positions, self.bandwidth)
 
 
@@ -137,31 +138,33 @@ def _make_placement(
         positions = _positions(hasher.base_set_, on_step)
         if vectors is not None:
             base = hasher.nearest_base_points
-            return MapPlacement(base, positions, hasher.bandwidth_, hasher.center_)
+            return MapPlacement(base, positions, hasher.bandwidth_, hasher)
         points = _signs(Codes.from_bits(hasher.bit_embedding_ > 0))
         return _learn_placement(points, positions, hasher.n_neighbors_, None, _signs(codes))
-    if vectors is None:
-        points, center, rows = _signs(codes), None, _signs(codes)
-    else:
-        center = hasher.center_
-        rows = np.ascontiguousarray(vectors.astype(np.float64) - center, np.float32)
-        points = rows
+    rows = _signs(codes) if vectors is None else _center_rows(vectors, hasher)
     # t-SNE would only push equal points apart.
-    anchors = np.unique(points, axis=0)
+    anchors = np.unique(rows, axis=0)
     some = np.random.default_rng(0).permutation(len(anchors))[:N_ANCHORS]
     anchors = np.ascontiguousarray(anchors[some])
-    return _learn_placement(anchors, _positions(anchors, on_step), N_NEIGHBORS, center, rows)
+    reader = None if vectors is None else hasher
+    return _learn_placement(anchors, _positions(anchors, on_step), N_NEIGHBORS, reader, rows)
+
+
+def _center_rows(vectors: AnyArray, hasher: Hasher) -> Float32Array:
+    """Return vectors as the hasher sees them: scaled if it scales them, relative to its center."""
+    rows = Rows(vectors, hasher.center_, "the items", hasher.normalize_)
+    return rows.block(0, len(vectors))
 
 
 def _learn_placement(
     points: Float32Array,
     positions: Float32Array,
     k: int,
-    center: Float32Array | None,
+    hasher: Hasher | None,
     rows: Float32Array,
 ) -> MapPlacement:
     base = NearestBasePoints(points, min(k, len(points)))
-    return MapPlacement(base, positions, learn_bandwidth(base.find(rows)), center)
+    return MapPlacement(base, positions, learn_bandwidth(base.find(rows)), hasher)
 
 
 def _positions(points: Float32Array, on_step: StepCallback) -> Float32Array:

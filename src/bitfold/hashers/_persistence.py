@@ -123,9 +123,9 @@ def _check_scalars(fitted: dict[str, Any], types: dict[str, type]) -> None:
     if fitted.keys() != types.keys():
         raise ValueError(f"its scalars are {sorted(fitted)} instead of {sorted(types)}")
     for name, value in fitted.items():
-        # isinstance would accept a bool as an integer.
+        # Compared by type, because isinstance accepts a bool as an integer.
         is_valid = type(value) is types[name]
-        if isinstance(value, int):
+        if type(value) is int:
             is_valid = is_valid and value >= 1
         if isinstance(value, float):
             is_valid = is_valid and math.isfinite(value)

@@ -129,6 +129,8 @@ class AGH(BaseSetHasher):
         Number of nearest anchors of a point.
     bandwidth
         σ of their weights exp(-d²/σ²); None learns it.
+    normalize
+        Whether to scale rows to unit length, for data that are compared by cosine.
     random_state
         Seed or generator.
 
@@ -170,6 +172,7 @@ class AGH(BaseSetHasher):
         base: BaseStrategy | str | None = None,
         n_neighbors: int = 2,
         bandwidth: float | None = None,
+        normalize: bool = False,
         random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
@@ -177,6 +180,7 @@ class AGH(BaseSetHasher):
         self.base = base
         self.n_neighbors = n_neighbors
         self.bandwidth = bandwidth
+        self.normalize = normalize
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:

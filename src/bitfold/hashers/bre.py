@@ -156,6 +156,8 @@ class BRE(LinearHasher):
         Number of rows of the sample that each bit uses.
     max_iter
         Number of sweeps over all weights.
+    normalize
+        Whether to scale rows to unit length, for data that are compared by cosine.
     random_state
         Seed or generator.
 
@@ -192,12 +194,14 @@ class BRE(LinearHasher):
         n_samples: int = 1000,
         n_anchors: int = 50,
         max_iter: int = 3,
+        normalize: bool = False,
         random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.n_samples = n_samples
         self.n_anchors = n_anchors
         self.max_iter = max_iter
+        self.normalize = normalize
         self.random_state = random_state
 
     @property

@@ -79,6 +79,8 @@ class CCAITQ(SupervisedMixin, LinearHasher):
         Added to the variance of every feature, in units of the mean variance.
     max_iter
         Number of iterations of the rotation.
+    normalize
+        Whether to scale rows to unit length, for data that are compared by cosine.
     random_state
         Seed or generator.
 
@@ -109,11 +111,13 @@ class CCAITQ(SupervisedMixin, LinearHasher):
         *,
         regularization: float = 1e-4,
         max_iter: int = 50,
+        normalize: bool = False,
         random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.regularization = regularization
         self.max_iter = max_iter
+        self.normalize = normalize
         self.random_state = random_state
 
     @property

@@ -159,6 +159,8 @@ class IMH(BaseSetHasher):
     rotation
         "itq" rotates the embedding to reduce the quantization loss (Sec. 5); None takes the
         signs without a rotation.
+    normalize
+        Whether to scale rows to unit length, for data that are compared by cosine.
     random_state
         Seed or generator.
 
@@ -216,6 +218,7 @@ class IMH(BaseSetHasher):
         n_neighbors: int = 5,
         bandwidth: float | None = None,
         rotation: str | None = "itq",
+        normalize: bool = False,
         random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
@@ -224,6 +227,7 @@ class IMH(BaseSetHasher):
         self.n_neighbors = n_neighbors
         self.bandwidth = bandwidth
         self.rotation = rotation
+        self.normalize = normalize
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:

@@ -34,6 +34,8 @@ class ITQ(LinearHasher):
         features if that is smaller.
     max_iter
         Number of iterations of the rotation.
+    normalize
+        Whether to scale rows to unit length, for data that are compared by cosine.
     random_state
         Seed or generator.
 
@@ -59,10 +61,16 @@ class ITQ(LinearHasher):
     """
 
     def __init__(
-        self, n_bits: int | None = None, *, max_iter: int = 50, random_state: Seed = None
+        self,
+        n_bits: int | None = None,
+        *,
+        max_iter: int = 50,
+        normalize: bool = False,
+        random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.max_iter = max_iter
+        self.normalize = normalize
         self.random_state = random_state
 
     @property

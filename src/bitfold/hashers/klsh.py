@@ -60,6 +60,8 @@ class KLSH(KernelHasher):
         Number of anchors in the sum of a bit; at most half of the anchors are used.
     bandwidth
         σ of the kernel exp(-d²/2σ²); None learns it.
+    normalize
+        Whether to scale rows to unit length, for data that are compared by cosine.
     random_state
         Seed or generator.
 
@@ -94,12 +96,14 @@ class KLSH(KernelHasher):
         n_anchors: int = 300,
         n_subset: int = 30,
         bandwidth: float | None = None,
+        normalize: bool = False,
         random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.n_anchors = n_anchors
         self.n_subset = n_subset
         self.bandwidth = bandwidth
+        self.normalize = normalize
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:

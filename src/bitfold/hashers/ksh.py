@@ -192,6 +192,8 @@ class KSH(SupervisedMixin, KernelHasher):
         Number of labeled rows to learn from; all labeled rows if there are fewer.
     bandwidth
         σ of the kernel exp(-d²/2σ²); None learns it.
+    normalize
+        Whether to scale rows to unit length, for data that are compared by cosine.
     random_state
         Seed or generator.
 
@@ -226,12 +228,14 @@ class KSH(SupervisedMixin, KernelHasher):
         n_anchors: int = 300,
         n_samples: int = 2000,
         bandwidth: float | None = None,
+        normalize: bool = False,
         random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.n_anchors = n_anchors
         self.n_samples = n_samples
         self.bandwidth = bandwidth
+        self.normalize = normalize
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:

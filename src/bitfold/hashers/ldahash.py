@@ -192,6 +192,8 @@ class LDAHash(SupervisedMixin, LinearHasher):
     regularization
         Added to the variance of every feature within pairs of the same class, in units of the mean
         variance.
+    normalize
+        Whether to scale rows to unit length, for data that are compared by cosine.
     random_state
         Seed or generator.
 
@@ -221,11 +223,13 @@ class LDAHash(SupervisedMixin, LinearHasher):
         *,
         n_pairs: int = 20_000,
         regularization: float = 1e-4,
+        normalize: bool = False,
         random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.n_pairs = n_pairs
         self.regularization = regularization
+        self.normalize = normalize
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:

@@ -112,6 +112,8 @@ class LLH(BaseSetHasher):
         η, the weight of closeness to signs relative to reconstruction.
     max_iter
         Number of alternations between embedding and signs.
+    normalize
+        Whether to scale rows to unit length, for data that are compared by cosine.
     random_state
         Seed or generator.
 
@@ -156,6 +158,7 @@ class LLH(BaseSetHasher):
         sparsity: float = 0.1,
         eta: float = 0.1,
         max_iter: int = 50,
+        normalize: bool = False,
         random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
@@ -164,6 +167,7 @@ class LLH(BaseSetHasher):
         self.sparsity = sparsity
         self.eta = eta
         self.max_iter = max_iter
+        self.normalize = normalize
         self.random_state = random_state
 
     @property

@@ -31,6 +31,8 @@ class LSH(LinearHasher):
         Whether the hyperplanes pass through the mean of the training data. Otherwise they pass
         through the origin, and Hamming distance estimates the angle between the vectors as they
         are.
+    normalize
+        Whether to scale rows to unit length, for data that are compared by cosine.
     random_state
         Seed or generator.
 
@@ -54,9 +56,17 @@ class LSH(LinearHasher):
     Codes(1797 x 32 bits)
     """
 
-    def __init__(self, n_bits: int = 64, *, center: bool = True, random_state: Seed = None) -> None:
+    def __init__(
+        self,
+        n_bits: int = 64,
+        *,
+        center: bool = True,
+        normalize: bool = False,
+        random_state: Seed = None,
+    ) -> None:
         self.n_bits = n_bits
         self.center = center
+        self.normalize = normalize
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:

@@ -75,6 +75,8 @@ class MDSH(Hasher):
         64, or that number if it is smaller.
     bandwidth
         σ of the affinity. None uses a quarter of the root mean squared distance of two points.
+    normalize
+        Whether to scale rows to unit length, for data that are compared by cosine.
 
     Attributes
     ----------
@@ -122,9 +124,12 @@ class MDSH(Hasher):
     bit_directions_: Float32Array
     bandwidth_: float
 
-    def __init__(self, n_bits: int | None = None, *, bandwidth: float | None = None) -> None:
+    def __init__(
+        self, n_bits: int | None = None, *, bandwidth: float | None = None, normalize: bool = False
+    ) -> None:
         self.n_bits = n_bits
         self.bandwidth = bandwidth
+        self.normalize = normalize
 
     def affinity(self, codes_a: Codes, codes_b: Codes) -> Float32Array:
         """Return the affinity that codes represent, up to a factor; larger means nearer.

@@ -21,6 +21,8 @@ class PCAH(LinearHasher):
     n_bits
         Length of the codes, at most the number of features. None uses 64, or the number of
         features if that is smaller.
+    normalize
+        Whether to scale rows to unit length, for data that are compared by cosine.
 
     Attributes
     ----------
@@ -42,8 +44,9 @@ class PCAH(LinearHasher):
     Codes(1797 x 32 bits)
     """
 
-    def __init__(self, n_bits: int | None = None) -> None:
+    def __init__(self, n_bits: int | None = None, *, normalize: bool = False) -> None:
         self.n_bits = n_bits
+        self.normalize = normalize
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_bits = n_bits_within_features(self.n_bits, rows)

@@ -33,6 +33,8 @@ class PStableLSH(PeriodicHasher):
     width
         Width of a bucket. None uses 4 times the mean distance to the 50th nearest neighbor among
         10,000 random rows.
+    normalize
+        Whether to scale rows to unit length, for data that are compared by cosine.
     random_state
         Seed or generator.
 
@@ -70,11 +72,13 @@ class PStableLSH(PeriodicHasher):
         *,
         p: int = 2,
         width: float | None = None,
+        normalize: bool = False,
         random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.p = p
         self.width = width
+        self.normalize = normalize
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:

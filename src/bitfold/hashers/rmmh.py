@@ -57,6 +57,8 @@ class RMMH(LinearHasher):
         Number of rows per bit; all rows if there are fewer.
     C
         Penalty of rows on the wrong side of their margin, for rows of unit mean squared length.
+    normalize
+        Whether to scale rows to unit length, for data that are compared by cosine.
     random_state
         Seed or generator.
 
@@ -86,11 +88,13 @@ class RMMH(LinearHasher):
         *,
         n_samples: int = 32,
         C: float = 1.0,
+        normalize: bool = False,
         random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.n_samples = n_samples
         self.C = C
+        self.normalize = normalize
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:

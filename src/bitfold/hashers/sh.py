@@ -93,6 +93,8 @@ class SH(PeriodicHasher):
     ----------
     n_bits
         Length of the codes. There is no limit, but faster and faster waves add less and less.
+    normalize
+        Whether to scale rows to unit length, for data that are compared by cosine.
 
     Attributes
     ----------
@@ -126,8 +128,9 @@ class SH(PeriodicHasher):
 
     eigenvalues_: Float32Array
 
-    def __init__(self, n_bits: int = 64) -> None:
+    def __init__(self, n_bits: int = 64, *, normalize: bool = False) -> None:
         self.n_bits = n_bits
+        self.normalize = normalize
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_bits = _validation.check_integer(self.n_bits, "n_bits", rows.owner, low=1)

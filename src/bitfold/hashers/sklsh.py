@@ -81,6 +81,8 @@ class SKLSH(PeriodicHasher):
     bandwidth
         σ of the kernel. None uses the mean distance to the 50th nearest neighbor among 10,000
         random rows, as the authors do.
+    normalize
+        Whether to scale rows to unit length, for data that are compared by cosine.
     random_state
         Seed or generator.
 
@@ -117,10 +119,16 @@ class SKLSH(PeriodicHasher):
     bandwidth_: float
 
     def __init__(
-        self, n_bits: int = 64, *, bandwidth: float | None = None, random_state: Seed = None
+        self,
+        n_bits: int = 64,
+        *,
+        bandwidth: float | None = None,
+        normalize: bool = False,
+        random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.bandwidth = bandwidth
+        self.normalize = normalize
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:

@@ -169,6 +169,8 @@ class SpH(Hasher):
         Number of random rows that the spheres are learned from; all rows if there are fewer.
     max_iter
         Maximum number of iterations. They end earlier when the tolerances of the paper are met.
+    normalize
+        Whether to scale rows to unit length, for data that are compared by cosine.
     random_state
         Seed or generator.
 
@@ -211,11 +213,13 @@ class SpH(Hasher):
         *,
         n_samples: int = 10_000,
         max_iter: int = 100,
+        normalize: bool = False,
         random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.n_samples = n_samples
         self.max_iter = max_iter
+        self.normalize = normalize
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:

@@ -171,6 +171,8 @@ class SSH(SupervisedMixin, LinearHasher):
         Number of labeled rows whose pairs are learned from; all labeled rows if there are fewer.
     eta
         Weight of the variance.
+    normalize
+        Whether to scale rows to unit length, for data that are compared by cosine.
     random_state
         Seed or generator.
 
@@ -201,12 +203,14 @@ class SSH(SupervisedMixin, LinearHasher):
         variant: str = "sequential",
         n_samples: int = 2000,
         eta: float = 0.1,
+        normalize: bool = False,
         random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.variant = variant
         self.n_samples = n_samples
         self.eta = eta
+        self.normalize = normalize
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:

@@ -120,6 +120,8 @@ class STH(LinearHasher):
     C
         Penalty of the support vector machines for rows on the wrong side of their margin. Rows
         are first scaled to a root mean squared length of 1.
+    normalize
+        Whether to scale rows to unit length, for data that are compared by cosine.
     random_state
         Seed or generator of the sample.
 
@@ -157,12 +159,14 @@ class STH(LinearHasher):
         n_samples: int = 5000,
         n_neighbors: int = 25,
         C: float = 10.0,
+        normalize: bool = False,
         random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.n_samples = n_samples
         self.n_neighbors = n_neighbors
         self.C = C
+        self.normalize = normalize
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:

@@ -31,7 +31,7 @@ class SupervisedIMH(SupervisedMixin, IMH):
     n_components
         Dimensions of the embedding before the projection. More dimensions separate the classes
         better. None is 256, or n_bits if larger, or the largest possible number.
-    n_neighbors, bandwidth, rotation, random_state
+    n_neighbors, bandwidth, rotation, normalize, random_state
         As in :class:`IMH`.
 
     Attributes
@@ -62,6 +62,7 @@ class SupervisedIMH(SupervisedMixin, IMH):
         n_neighbors: int = 5,
         bandwidth: float | None = None,
         rotation: str | None = "itq",
+        normalize: bool = False,
         random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
@@ -71,6 +72,7 @@ class SupervisedIMH(SupervisedMixin, IMH):
         self.n_neighbors = n_neighbors
         self.bandwidth = bandwidth
         self.rotation = rotation
+        self.normalize = normalize
         self.random_state = random_state
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:

@@ -7,7 +7,7 @@ To read a new file format, write a module in ``formats/`` and add its suffix to 
 from bitfold.io.codes_file import open_codes, save_codes
 from bitfold.io.formats.npy import read_npy_header
 from bitfold.io.resumable import encode_to_file
-from bitfold.io.rows import Block, Rows, block_length, iter_blocks
+from bitfold.io.rows import Block, Rows, block_length, iter_blocks, scale_to_unit_length
 from bitfold.io.sources import check_source, open_source
 from bitfold.io.stream import Stream
 from bitfold.io.vectors import open_vectors, read_labels, read_vectors
@@ -27,4 +27,5 @@ __all__ = [
     "read_npy_header",
     "read_vectors",
     "save_codes",
+    "scale_to_unit_length",
 ]

@@ -3,6 +3,8 @@
 All methods work on float32 vectors relative to one center. Centering prevents cancellation in
 |x|² - 2 x·b + |b|² for data far from the origin. Because the center is a float32 vector too, equal
 values become the same float32 whether they are stored as uint8, float32 or float64.
+
+For cosine data, rows are scaled to unit length before they are centered, also block by block.
 """
 
 from __future__ import annotations
@@ -15,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitfold import _validation
-from bitfold._kernels.induction import center_rows
+from bitfold._kernels.induction import center_rows, center_unit_rows
 from bitfold._threads import borrow_buffer, map_blocks
-from bitfold._types import AnyArray, Float32Array, IntpArray
+from bitfold._types import AnyArray, Float32Array, Float64Array, IntpArray
 from bitfold.io.memory_map import release_pages
 from bitfold.io.stream import Stream
 
@@ -76,6 +78,8 @@ class Rows:
         The vector that is subtracted from every row.
     owner
         Name of the caller, for error messages.
+    normalize
+        Whether rows are scaled to unit length before the center is subtracted.
 
     Examples
     --------
@@ -89,9 +93,10 @@ class Rows:
     matrix: Any
     center: Float32Array
     owner: str
+    normalize: bool = False
 
     @classmethod
-    def centered(cls, matrix: Any, owner: str) -> Rows:
+    def centered(cls, matrix: Any, owner: str, *, normalize: bool = False) -> Rows:
         """Return rows relative to their mean.
 
         Parameters
@@ -100,6 +105,8 @@ class Rows:
             An array, a memory map or a :class:`Stream`; it is read once.
         owner
             Name of the caller, for error messages.
+        normalize
+            Whether to scale rows to unit length first; the mean is that of the scaled rows.
 
         Returns
         -------
@@ -107,15 +114,18 @@ class Rows:
 
         Raises
         ------
+        ParameterError
+            If ``normalize`` is not True or False.
         DataError
             If a value is not finite, or so large that distances would overflow float32.
         """
-        rows = cls(matrix, np.zeros(count_features(matrix), np.float32), owner)
+        normalize = _validation.check_boolean(normalize, "normalize", owner)
+        rows = cls(matrix, np.zeros(count_features(matrix), np.float32), owner, normalize)
         total = np.zeros(rows.n_features)
         for start, values in rows.blocks():
             _validation.check_distances_fit(values, owner, first_row=start)
             total += values.sum(axis=0, dtype=np.float64)
-        return cls(matrix, (total / len(matrix)).astype(np.float32), owner)
+        return cls(matrix, (total / len(matrix)).astype(np.float32), owner, normalize)
 
     def __len__(self) -> int:
         return len(self.matrix)
@@ -281,8 +291,12 @@ class Rows:
         self, stored: AnyArray, numbers: range | NDArray[np.integer[Any]], out: Float32Array
     ) -> Float32Array:
         """Write ``stored - center`` to ``out``; raise if a value is not finite."""
-        # A sum of squares is finite only if every value is; this costs far less than testing each.
-        if not np.isfinite(_subtract_center(stored, self.center, out)):
+        if self.normalize:
+            is_finite = _subtract_center_of_unit_rows(stored, self.center, out)
+        else:
+            # A sum of squares is finite only if every value is; testing each would take longer.
+            is_finite = np.isfinite(_subtract_center(stored, self.center, out))
+        if not is_finite:
             for number, row in zip(numbers, stored, strict=True):
                 _validation.check_finite(row[None], self.owner, first_row=int(number))
         return out
@@ -299,6 +313,44 @@ def _subtract_center(stored: AnyArray, center: Float32Array, out: Float32Array) 
         np.subtract(stored, center, out=out, dtype=dtype, casting="unsafe")
         flat = out.reshape(-1)
         return float(np.dot(flat, flat))
+
+
+def _subtract_center_of_unit_rows(stored: AnyArray, center: AnyArray, out: AnyArray) -> bool:
+    """Write ``stored / |stored| - center``; return whether all stored values can be used."""
+    is_plain = stored.dtype in (np.float32, np.float64) and stored.dtype.isnative
+    if not (is_plain and stored.flags.c_contiguous):
+        stored = np.ascontiguousarray(stored, np.float64)
+    return bool(center_unit_rows(stored, center, out))
+
+
+def scale_to_unit_length(matrix: AnyArray, owner: str) -> Float64Array:
+    """Return rows scaled to unit length, as hashers with ``normalize=True`` scale them.
+
+    Parameters
+    ----------
+    matrix
+        One vector per row, of numbers of any type.
+    owner
+        Name of the caller, for error messages.
+
+    Returns
+    -------
+    The scaled rows. Rows of zeros remain zero.
+
+    Raises
+    ------
+    DataError
+        If a value is not finite, or too large for float32.
+
+    Examples
+    --------
+    >>> scale_to_unit_length(np.array([[0.0, 2.0], [0.0, 0.0]]), "example").tolist()
+    [[0.0, 1.0], [0.0, 0.0]]
+    """
+    out = np.empty(matrix.shape)
+    if not _subtract_center_of_unit_rows(matrix, np.zeros(matrix.shape[1]), out):
+        _validation.check_finite(matrix, owner)
+    return out
 
 
 def iter_blocks(matrix: Any, step: int, *, stride: int = 1, first: int = 0) -> Iterator[Block]:

@@ -1,4 +1,4 @@
-"""Exact nearest neighbors by Euclidean distance: the ground truth of a search."""
+"""Exact nearest neighbors by Euclidean distance or cosine: the ground truth of a search."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bitfold._types import (
     IntpArray,
     SignedIntArray,
 )
-from bitfold.io.rows import Rows
+from bitfold.io.rows import Rows, scale_to_unit_length
 
 _QUERIES_PER_BLOCK = 256
 """Number of queries per matrix product; larger products are not faster."""
@@ -31,7 +31,12 @@ _MEASURED_BYTES = 512 << 10
 
 
 def closest_neighbors(
-    database: Any, queries: Any, *, share: float = 0.02, k: int | None = None
+    database: Any,
+    queries: Any,
+    *,
+    share: float = 0.02,
+    k: int | None = None,
+    normalize: bool = False,
 ) -> SignedIntArray:
     """Find the rows of the database closest to each query in ℓ2, nearest first, ties by id.
 
@@ -48,6 +53,8 @@ def closest_neighbors(
         Number of rows to find, as a share of the database.
     k
         Number of rows to find; overrides ``share``.
+    normalize
+        Whether to scale all rows to unit length first, which orders them by cosine.
 
     Returns
     -------
@@ -56,7 +63,8 @@ def closest_neighbors(
     Raises
     ------
     ParameterError
-        If the widths differ, or ``share`` or ``k`` is out of range.
+        If the widths differ, ``share`` or ``k`` is out of range, or ``normalize`` is not True or
+        False.
     DataError
         If a value is not finite, or too large for distances in float32.
 
@@ -71,14 +79,15 @@ def closest_neighbors(
         requirement = f"of {X.shape[1]} features, like the database"
         _validation.raise_invalid("queries", "closest_neighbors", requirement, Q.shape[1])
     k = _count_neighbors(len(X), share, k)
-    rows = Rows.centered(X, "the database")
-    centered = Rows(Q, rows.center, "the queries")
+    rows = Rows.centered(X, "the database", normalize=normalize)
+    centered = Rows(Q, rows.center, "the queries", normalize)
     found = np.empty((len(Q), k), np.int32 if len(X) <= np.iinfo(np.int32).max else np.int64)
     for start in range(0, len(Q), _QUERIES_PER_BLOCK):
         stop = min(start + _QUERIES_PER_BLOCK, len(Q))
         block = centered.block(start, stop)
         _validation.check_distances_fit(block, "the queries", first_row=start)
-        found[start:stop] = _find(rows, block, Q[start:stop].astype(np.float64), k)
+        values = _read_values(centered, start, stop).astype(np.float64)
+        found[start:stop] = _find(rows, block, values, k)
     return found
 
 
@@ -106,15 +115,22 @@ def _find(rows: Rows, centered: Float32Array, queries: Float64Array, k: int) -> 
     nearest = [_Nearest(np.full(k, np.inf), np.full(k, -1))] * len(queries)
     step = max(1, _BLOCK_BYTES // (4 * max(len(queries), rows.n_features)))
     for first in range(0, len(rows), step):
-        stored = rows.matrix[first : first + step]
         # Copied before the block is converted, because that releases the pages of a memory map.
-        values = np.array(stored, np.float32 if np.can_cast(stored.dtype, np.float32) else float)
+        values = _read_values(rows, first, first + step)
         block = rows.block(first, first + len(values))
         scores = faiss.pairwise_distances(centered, block)
         improve = partial(_improve, values, first)
         jobs = zip(queries, scores, _bound_errors(centered, block), nearest, strict=True)
         nearest = list(map_blocks(improve, jobs))
     return np.stack([found.ids for found in nearest])
+
+
+def _read_values(rows: Rows, start: int, stop: int) -> AnyArray:
+    """Return a copy of rows as they are compared: the given values, or scaled to unit length."""
+    stored = rows.matrix[start:stop]
+    if rows.normalize:
+        return scale_to_unit_length(stored, rows.owner)
+    return np.array(stored, np.float32 if np.can_cast(stored.dtype, np.float32) else float)
 
 
 def _improve(

@@ -15,11 +15,13 @@ from bitfold.testing._hasher_checks.errors import ERROR_CHECKS
 from bitfold.testing._hasher_checks.estimator import ESTIMATOR_CHECKS
 from bitfold.testing._hasher_checks.files import FILE_CHECKS
 from bitfold.testing._hasher_checks.frames import FRAME_CHECKS
+from bitfold.testing._hasher_checks.normalization import NORMALIZATION_CHECKS
 
 HASHER_CHECKS: tuple[Callable[[Hasher], None], ...] = (
     *ESTIMATOR_CHECKS,
     *CODE_CHECKS,
     *DATA_CHECKS,
+    *NORMALIZATION_CHECKS,
     *ERROR_CHECKS,
     *FILE_CHECKS,
     *ENVIRONMENT_CHECKS,

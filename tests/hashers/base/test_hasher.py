@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_digits
+from sklearn.model_selection import GridSearchCV
 
 from bitfold._types import ProgressCallback
 from bitfold.errors import DataError
 from bitfold.hashers.base import Hasher, Rows
+from bitfold.metrics import map_scorer
 
 X = load_digits().data
 
@@ -38,7 +40,12 @@ def fitted_attributes(hasher: Hasher) -> dict[str, Any]:
 
 def test_fit_sets_the_declared_attributes() -> None:
     hasher = AboveMean().fit(X)
-    assert set(fitted_attributes(hasher)) == {"n_bits_", "n_features_in_", "center_"}
+    assert set(fitted_attributes(hasher)) == {
+        "n_bits_",
+        "n_features_in_",
+        "center_",
+        "normalize_",
+    }
     np.testing.assert_allclose(hasher.center_, X.mean(axis=0), rtol=1e-6)
     np.testing.assert_array_equal(hasher.transform(X), X.astype(np.float32) > hasher.center_)
 
@@ -84,3 +91,52 @@ def test_fit_rows_equals_fit() -> None:
 def test_data_that_cannot_be_used(bad: Any, reason: str) -> None:
     with pytest.raises(DataError, match=reason):
         AboveMean().fit(bad)
+
+
+class Features(Hasher):
+    """The features themselves, without parameters of its own."""
+
+    def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
+        return {"n_bits_": rows.n_features}
+
+    def _embed_block(self, values: Any) -> Any:
+        return values.copy()
+
+
+def test_a_hasher_without_a_constructor_can_normalize() -> None:
+    assert Features().get_params() == {"normalize": False}
+    hasher = Features(normalize=True).fit(X)
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    np.testing.assert_allclose(hasher.center_, unit.mean(axis=0), rtol=1e-5)
+    np.testing.assert_allclose(hasher.embed(X), unit - hasher.center_, atol=1e-6)
+
+
+def test_a_hasher_that_does_not_store_normalize_never_scales_rows() -> None:
+    hasher = AboveMean().fit(X)
+    assert "normalize" not in hasher.get_params()
+    assert hasher.normalize_ is False
+    assert hasher.encode(4 * X) != hasher.encode(X)
+
+
+def test_rows_decide_whether_encoding_scales_them() -> None:
+    hasher = Features().fit_rows(Rows.centered(X, "Features", normalize=True))
+    assert (hasher.normalize, hasher.normalize_) == (False, True)
+    assert hasher.encode(X) == Features(normalize=True).fit(X).encode(X)
+
+
+def test_every_form_of_encoding_scales_rows() -> None:
+    hasher = Features(normalize=True).fit(X)
+    far = X * np.exp2(np.arange(len(X)) % 9)[:, None]
+    np.testing.assert_array_equal(hasher.transform(far), hasher.transform(X))
+    np.testing.assert_array_equal(hasher.embed(far), hasher.embed(X))
+    for codes in (hasher.encode(far), hasher.encode(iter([far[:700], far[700:]]))):
+        assert codes == hasher.encode(X)
+    blocks = [codes.packed for codes in hasher.encode_blocks(far)]
+    np.testing.assert_array_equal(np.concatenate(blocks), hasher.encode(X).packed)
+
+
+def test_grid_search_over_normalize() -> None:
+    y = load_digits().target[:300]
+    lengths = np.exp2(np.arange(300) % 9)[:, None]
+    search = GridSearchCV(Features(), {"normalize": [False, True]}, scoring=map_scorer, cv=2)
+    assert search.fit(X[:300] * lengths, y).best_params_ == {"normalize": True}

@@ -74,7 +74,7 @@ class BaseSetHasher(Hasher):
 
     @property
     def base_points_(self) -> Float64Array:
-        """The base set in the coordinates of the data."""
+        """The base set in the coordinates of the rows, after scaling."""
         return np.add(self.base_set_, self.center_, dtype=np.float64)
 
     @property

@@ -139,7 +139,7 @@ class Encoder(FittedState, ABC):
                 f"X has {n_features} features, but {owner} is expecting "
                 f"{self.n_features_in_} features as input."
             )
-        return Rows(matrix, self.center_, owner)
+        return Rows(matrix, self.center_, owner, self.normalize_)
 
     def _encode_parts(
         self, rows: Rows, first: int, progress: ProgressCallback

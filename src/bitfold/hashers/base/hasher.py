@@ -35,7 +35,16 @@ class Hasher(Encoder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     It declares what a saved model contains in two class attributes: ``_fitted_arrays`` maps the
     names of fitted float32 arrays to their shapes, ``_fitted_scalars`` the names of fitted
-    numbers and strings to their types. Both extend those of the parent class.
+    numbers, booleans and strings to their types. Both extend those of the parent class.
+
+    A subclass with its own ``__init__`` may store ``normalize`` too; without it, rows are not
+    scaled.
+
+    Parameters
+    ----------
+    normalize
+        Whether to scale rows to unit length when fitting and encoding, for data that are compared
+        by cosine.
 
     Attributes
     ----------
@@ -44,7 +53,10 @@ class Hasher(Encoder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     n_features_in_
         Number of features of the training vectors.
     center_
-        Mean of the training vectors. ``_learn`` and ``_embed_block`` see rows relative to it.
+        Mean of the training vectors, after scaling. ``_learn`` and ``_embed_block`` see rows
+        relative to it.
+    normalize_
+        Whether rows are scaled to unit length, as in ``fit``.
     feature_names_in_
         Names of the features; only after fitting a table with named columns.
 
@@ -64,6 +76,11 @@ class Hasher(Encoder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     [[0, 1], [1, 0]]
     """
 
+    normalize: bool = False
+
+    def __init__(self, *, normalize: bool = False) -> None:
+        self.normalize = normalize
+
     @abstractmethod
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         """Learn from the training rows and return the fitted attributes.
@@ -79,8 +96,8 @@ class Hasher(Encoder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
         Returns
         -------
-        All attributes named in ``_fitted_arrays`` and ``_fitted_scalars`` except ``center_`` and
-        ``n_features_in_``.
+        All attributes named in ``_fitted_arrays`` and ``_fitted_scalars`` except ``center_``,
+        ``n_features_in_`` and ``normalize_``.
 
         Raises
         ------
@@ -120,7 +137,7 @@ class Hasher(Encoder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         else:
             matrix = check_source(X, owner, min_rows=2, single_pass=False)
             names = None if isinstance(matrix, Stream) else _get_feature_names(X)
-        rows = Rows.centered(matrix, owner)
+        rows = Rows.centered(matrix, owner, normalize=self.normalize)
         return self.fit_rows(rows, y, feature_names=names, progress=progress)
 
     def fit_rows(
@@ -137,7 +154,8 @@ class Hasher(Encoder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         ----------
         rows
             Training vectors relative to their mean, as :meth:`bitfold.io.Rows.centered` makes
-            them.
+            them. Whether they are scaled to unit length decides the same for encoding, not the
+            parameter ``normalize``.
         y
             Labels, for the hashers that use them.
         feature_names
@@ -163,7 +181,12 @@ class Hasher(Encoder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.__dict__.pop("feature_names_in_", None)
         if feature_names is not None:
             fitted = fitted | {"feature_names_in_": feature_names}
-        self.__dict__.update(fitted, n_features_in_=rows.n_features, center_=rows.center)
+        self.__dict__.update(
+            fitted,
+            n_features_in_=rows.n_features,
+            center_=rows.center,
+            normalize_=rows.normalize,
+        )
         return self
 
     def transform(self, X: Any) -> UInt8Array:

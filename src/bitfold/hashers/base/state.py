@@ -28,13 +28,19 @@ class FittedState:
     n_features_in_
         Number of features of the training vectors.
     center_
-        Mean of the training vectors.
+        Mean of the training vectors, after scaling.
+    normalize_
+        Whether rows are scaled to unit length.
     """
 
     _fitted_arrays: ClassVar[dict[str, tuple[str, ...]]] = {"center_": ("n_features_in_",)}
     """Shapes of the fitted arrays. A name that occurs twice stands for equal sizes."""
 
-    _fitted_scalars: ClassVar[dict[str, type]] = {"n_bits_": int, "n_features_in_": int}
+    _fitted_scalars: ClassVar[dict[str, type]] = {
+        "n_bits_": int,
+        "n_features_in_": int,
+        "normalize_": bool,
+    }
     """Types of the other fitted attributes. Integers are at least 1, floats finite."""
 
     _not_in_digest: ClassVar[frozenset[str]] = frozenset(
@@ -45,6 +51,7 @@ class FittedState:
     n_bits_: int
     n_features_in_: int
     center_: Float32Array
+    normalize_: bool
 
     @property
     def model_digest(self) -> str:

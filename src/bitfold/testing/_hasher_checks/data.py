@@ -18,6 +18,8 @@ from bitfold.testing._hasher_checks.common import (
 
 def check_offset(hasher: Hasher) -> None:
     """Check that data far from the origin give codes of similar quality."""
+    if hasher.normalize:
+        return  # all rows have nearly the same direction
     X, y, _ = load_sample()
     far = X + 1e6
     fitted = clone(hasher).fit(far, y)
@@ -38,7 +40,7 @@ def check_distant_rows(hasher: Hasher) -> None:
     """Check that rows far away from the training data have codes."""
     fitted = fit_copy(hasher)
     for distance in (1e6, 1e18, 1e30, 8e37):
-        rows = np.full((3, fitted.n_features_in_), distance)
+        rows = np.full((3, fitted.n_features_in_), np.float32(distance), np.float64)
         rows[1] *= -1
         rows[2, ::2] *= -1
         assert_valid_codes(fitted, rows)

@@ -89,6 +89,8 @@ def check_one_row(hasher: Hasher) -> None:
 
 def check_distances_that_overflow(hasher: Hasher) -> None:
     """Check that ``fit`` raises for rows whose distances overflow float32."""
+    if hasher.normalize:
+        return  # all rows have unit length
     # faiss would crash the process.
     with assert_raises(ValueError, f"X of {type(hasher).__name__} ", "1e+25 in row 11."):
         clone(hasher).fit(_replace_value(1e25, 11), load_sample().y)

@@ -88,8 +88,12 @@ def check_refit(hasher: Hasher) -> None:
 
 def check_labels_are_optional(hasher: Hasher) -> None:
     """Check that a hasher that does not require labels ignores them."""
-    if not needs_labels(hasher):
-        assert_same_state(clone(hasher).fit(load_sample().X), fit_copy(hasher))
+    if needs_labels(hasher):
+        return
+    for y in (None, "nonsense", [[np.nan], [3, 4]], object()):
+        ours = clone(hasher).fit(load_sample().X, y)
+        assert_same_state(ours, fit_copy(hasher))
+        assert ours.model_digest == fit_copy(hasher).model_digest
 
 
 def check_unfitted(hasher: Hasher) -> None:
