@@ -28,7 +28,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 
-PAGE_COMMANDS = ("demo", "gallery", "theory", "comparison", "published")
+PAGE_COMMANDS = ("demo", "gallery", "theory", "comparison", "published", "which-code", "text-set")
 
 Docs = Annotated[Path, typer.Argument(help="Folder of the documentation.")]
 
@@ -128,6 +128,27 @@ def published(docs: Docs = Path("docs")) -> None:
     from reproduction.pages.published import run_published, write_published
 
     typer.echo(f"Page written to {write_published(run_published(docs), docs)}")
+
+
+@app.command()
+def text_set(
+    lists: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Package lists of Debian, plain or compressed with gzip or xz; later ones replace "
+            "packages of earlier ones.",
+            metavar="PACKAGES...",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder of the text set, such as BITFOLD_DATA/text.")],
+) -> None:
+    """Make the text set: descriptions of Debian packages as sentence vectors (needs wordllama).
+
+    Example: python -m reproduction text-set Packages.xz --out data/text
+    """
+    from reproduction.data.text_set import make_text_set
+
+    typer.echo(f"Text set written to {make_text_set(lists, out)}")
 
 
 def _find_artifacts(names: list[str]) -> list[Artifact]:
