@@ -66,7 +66,8 @@ def read_text_set(path: Path) -> TextSet:
     """Read the vectors and labels of a text set."""
     with (
         translate_errors(path, "an archive of sentence vectors"),
-        np.load(path, allow_pickle=False) as archive,
+        path.open("rb") as file,  # which numpy would leave open after an error
+        np.load(file, allow_pickle=False) as archive,
     ):
         text = TextSet(*(archive[name] for name in TextSet._fields))
     if len(text.vectors) != len(text.labels):

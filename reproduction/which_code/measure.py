@@ -42,14 +42,15 @@ _N_TIMED_RUNS = 3
 def measure_contender(
     case: Case, data: Dataset, progress: ProgressCallback | None = None
 ) -> Result:
-    """Return bytes per vector, seconds to fit, and the quality of each ranking by its name."""
+    """Return sizes, seconds to fit, and the quality of each ranking by its name."""
     queries, contender = hold_out(data), find_contender(case)
+    n_items, n_features = data.database.shape
+    sizes = {"n_items": n_items, "n_features": n_features, "n_queries": len(queries.vectors)}
     if not contender.is_hasher and contender.method != SIGNS:
-        return _measure_quantizer(case.method, data, queries)
-    encoder = make_encoder(case)
+        return {**sizes, **measure_quantizer(case.method, data, queries)}
     labels = data.labels if contender.uses_labels else None
     _warm_up(make_encoder(case), data, labels)
-    return measure_encoder(encoder, data, queries, labels)
+    return {**sizes, **measure_encoder(make_encoder(case), data, queries, labels)}
 
 
 def measure_encoder(
@@ -97,7 +98,7 @@ def _measure_asymmetric(encoder: BinaryEncoder, codes: Codes, queries: HeldOutQu
     }
 
 
-def _measure_quantizer(factory: str, data: Dataset, queries: HeldOutQueries) -> Result:
+def measure_quantizer(factory: str, data: Dataset, queries: HeldOutQueries) -> Result:
     """Measure an index of faiss, or the exact vectors."""
     X, Q = _to_float32(data.database), _to_float32(queries.vectors)
     index = faiss.index_factory(X.shape[1], factory)
