@@ -45,8 +45,10 @@ def test_files_have_the_layout_of_the_text_set(packages: Path, tmp_path: Path) -
     text = read_text_set(path)
     assert path == tmp_path / "new" / "text" / VECTORS_FILE
     assert text.names.tolist() == ["games", "utils"]
-    assert (text.labels.dtype, text.labels.tolist()) == (np.uint8, [0, 1, 0, 1])
-    assert (text.vectors.dtype, text.vectors.shape) == (np.float16, (4, 256))
+    assert text.labels.dtype == np.uint8
+    assert text.labels.tolist() == [0, 1, 0, 1]
+    assert text.vectors.dtype == np.float16
+    assert text.vectors.shape == (4, 256)
     np.testing.assert_allclose(np.linalg.norm(text.vectors.astype(float), axis=1), 1, atol=1e-3)
     found = read_descriptions(path.with_name(DESCRIPTIONS_FILE))
     assert found == [(name, description) for name, _, description in PACKAGES]
