@@ -69,7 +69,7 @@ def _parse_packages(lines: Iterable[str]) -> Iterator[Package]:
                 section = fields["Section"].rpartition("/")[2]
                 yield Package(fields["Package"], section, fields["Description"])
             fields = {}
-        elif not line[0].isspace():  # else it continues the field before it
+        else:  # a line that continues a field begins with a space, as no name does
             fields[name] = value.strip()
 
 

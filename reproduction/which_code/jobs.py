@@ -69,8 +69,8 @@ def answer_labels(rows: RowsByData) -> str:
     """Return what to use if there are labels."""
     return f"""### I have labels
 
-If "similar" means "has the same label", learn the codes from labels: `CCAITQ` takes seconds, `KSH`
-and `SupervisedIMH` longer ([use my labels](how-to/labels.md)). With 8 bytes per vector:
+If "similar" means "has the same label", learn the codes from labels with `CCAITQ`, `KSH` or
+`SupervisedIMH` ([use my labels](how-to/labels.md)). With 8 bytes per vector:
 
 {_list_lines(_compare_labels(rows))}
 Codes from labels forget what the labels do not say: compare their recall@10 in the tables below.

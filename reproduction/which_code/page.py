@@ -126,7 +126,7 @@ def write_readme_table(records: Iterable[Record], readme: Path) -> bool:
         raise FormatError(f"{readme} must have the comments {START} and {END}.")
     title = _make_title(known, HEADLINE_DATA)
     table = make_headline_table(summarize(known, HEADLINE_DATA))
-    readme.write_text(f"{before}{start}\n{title}:\n\n{table}\n{end}{after}", encoding="utf-8")
+    readme.write_text(f"{before}{start}\n{title}.\n\n{table}\n{end}{after}", encoding="utf-8")
     return True
 
 

@@ -36,7 +36,7 @@ def test_headline_is_a_handful_of_codes() -> None:
         "| `DualHasher(128)`, asymmetric",
         "| `DualHasher(128)`, Hamming",
     ]
-    assert len(lines) == 2 + 9
+    assert len(lines) == 2 + 11
     assert "fit" not in lines[0]
 
 
