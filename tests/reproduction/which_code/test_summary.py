@@ -43,4 +43,6 @@ def test_best_row_keeps_to_the_size_and_needs_no_labels() -> None:
         4: None, 8: "`ITQ(64)`, asymmetric", 16: "faiss PCA64,RaBitQ",
         32: "faiss PCA64,RaBitQ", 2000: "faiss RaBitQ",
     }  # fmt: skip
+    perfect = rows[0]._replace(values=dict.fromkeys(rows[0].values, 100.0))
+    assert find_best([perfect, rows[1]], "map", 2000) is rows[1]  # the exact vectors are not a code
     assert not any(row.ranking == "coarse bits" for row in list_unlabeled(rows))
