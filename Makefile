@@ -14,7 +14,7 @@ endif
 # No target downloads data.
 export BITFOLD_OFFLINE ?= 1
 
-.PHONY: demo test bench compare docs gallery lint paper clean package lowest
+.PHONY: demo test bench compare which-code docs gallery lint paper clean package lowest
 
 # Rebuilt only when the dependencies change.
 $(STAMP): pyproject.toml
@@ -67,6 +67,10 @@ bench: $(STAMP)
 compare: $(STAMP)
 	$(BIN)/python -m reproduction comparison docs
 	$(BIN)/python -m reproduction published docs
+
+# Measure codes by their size, and write docs/which-code.md and the table in the README.
+which-code: $(STAMP)
+	$(BIN)/python -m reproduction which-code docs --readme README.md
 
 # Build the site in out/site and check every link; its builder is not needed for the tests.
 $(VENV)/.docs: $(STAMP)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from reproduction.data.sift_photos import load_sift_photos
+from reproduction.data.text_set import load_text
 
 import bitfold as bf
 from bitfold import datasets
@@ -23,6 +24,15 @@ def load_sift_vectors() -> NDArray[np.uint8] | None:
     """Return a million SIFT descriptors of 128 bytes, or None if they are not available."""
     try:
         database: NDArray[np.uint8] = load_sift_photos(n_queries=1).database
+        return database
+    except MissingDataError:
+        return None
+
+
+def load_text_vectors() -> NDArray[np.float32] | None:
+    """Return 58,979 sentence vectors of 256 numbers, or None if they are not available."""
+    try:
+        database: NDArray[np.float32] = load_text().database
         return database
     except MissingDataError:
         return None

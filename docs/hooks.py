@@ -14,6 +14,7 @@ log = logging.getLogger("mkdocs.hooks.bitfold")
 
 MADE_LATER = {
     "published.md": "make compare",
+    "which-code.md": "make which-code",
     "report/index.html": "python -m reproduction all --out docs/report",
 }
 """Pages that a long run writes, and its command; the navigation omits missing ones."""

@@ -14,6 +14,7 @@ the commands.
 ``command.py``      the command line
 ``report/``         tables, figures and the HTML page, from records alone
 ``pages/``          generated pages of the documentation: gallery, comparison, published results
+``which_code/``     the page "Which code should I use?": measurements, charts, tables
 ``theory/``         figures of the theory pages
 ``demo/``           the demo: a table in the terminal and an HTML page
 ``prototype.py``    the prototype algorithm of Sec. 3.2, with its error bounds

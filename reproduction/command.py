@@ -28,7 +28,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 
-PAGE_COMMANDS = ("demo", "gallery", "theory", "comparison", "published")
+PAGE_COMMANDS = ("demo", "gallery", "theory", "comparison", "published", "which-code", "text-set")
 
 Docs = Annotated[Path, typer.Argument(help="Folder of the documentation.")]
 
@@ -128,6 +128,61 @@ def published(docs: Docs = Path("docs")) -> None:
     from reproduction.pages.published import run_published, write_published
 
     typer.echo(f"Page written to {write_published(run_published(docs), docs)}")
+
+
+@app.command()
+def which_code(
+    docs: Docs = Path("docs"),
+    data: Annotated[
+        list[str] | None,
+        typer.Option(help="Data set to measure, repeatable; all of the page by default."),
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds of random methods.")] = 3,
+    readme: Annotated[Path, typer.Option(help="README whose table of codes is replaced.")] = Path(
+        "README.md"
+    ),
+) -> None:
+    """Measure what is missing of the page that says which code to use, and write it.
+
+    The records of all data sets are shown, measured now or before. The README gets a table of them.
+
+    Example: python -m reproduction which-code docs --data text --seeds 1
+    """
+    from reproduction.which_code.contenders import DATA, list_cases
+    from reproduction.which_code.page import (
+        run_which_code,
+        write_readme_table,
+        write_which_code,
+    )
+
+    for name in data or ():
+        if name not in DATA:
+            raise typer.BadParameter(f"unknown data set {name!r}; choose among {', '.join(DATA)}.")
+    records = run_which_code(docs, list_cases(tuple(data or DATA), seeds))
+    typer.echo(f"Page written to {write_which_code(records, docs)}")
+    if write_readme_table(records, readme):
+        typer.echo(f"Table written to {readme}")
+
+
+@app.command()
+def text_set(
+    lists: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Package lists of Debian, plain or compressed with gzip or xz; later ones replace "
+            "packages of earlier ones.",
+            metavar="PACKAGES...",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder of the text set, such as BITFOLD_DATA/text.")],
+) -> None:
+    """Make the text set: descriptions of Debian packages as sentence vectors (needs wordllama).
+
+    Example: python -m reproduction text-set Packages.xz --out data/text
+    """
+    from reproduction.data.text_set import make_text_set
+
+    typer.echo(f"Text set written to {make_text_set(lists, out)}")
 
 
 def _find_artifacts(names: list[str]) -> list[Artifact]:

@@ -12,6 +12,7 @@ from bitfold.io.download import find_file
 from reproduction.data.cifar10 import load_cifar10
 from reproduction.data.gist_cifar import load_few_images, load_gist_cifar
 from reproduction.data.sift_photos import load_sift_photos
+from reproduction.data.text_set import FOLDER, VECTORS_FILE, load_text
 from reproduction.records import Case
 from reproduction.shared_types import ProgressCallback
 
@@ -19,6 +20,7 @@ LOADERS: dict[str, Callable[..., Dataset]] = {
     "digits": datasets.digits,
     "mnist": datasets.mnist,
     "cifar10": load_cifar10,
+    "text": load_text,
     "sift_photos": load_sift_photos,
     "sift1m": datasets.sift1m,
     "gist_cifar": load_gist_cifar,
@@ -33,6 +35,7 @@ _WITH_PROGRESS = ("mnist", "cifar10", "sift1m", "gist_cifar", "gist1m")
 """Data sets whose loaders take a progress callback."""
 
 _FILES = {
+    "text": ([FOLDER], [VECTORS_FILE]),
     "sift_photos": (["sift"], ["base.npy.xz"]),
     "sift1m": (["sift", "sift1m", ""], ["sift_base.fvecs", "sift.tar.gz"]),
     "gist1m": (["gist", "gist1m", ""], ["gist_base.fvecs", "gist.tar.gz"]),

@@ -9,7 +9,7 @@ from reproduction.records import Case
 from reproduction.shared_types import Record
 
 N_ROWS = {
-    "digits": 1_500, "mnist": 69_000, "cifar10": 59_000, "gist_cifar": 1_000_000,
+    "digits": 1_500, "mnist": 69_000, "cifar10": 59_000, "text": 58_979, "gist_cifar": 1_000_000,
     "sift_photos": 1_000_000, "sift1m": 1_000_000, "gist1m": 1_000_000,
 }  # fmt: skip
 """Rows of the data sets; others count as 10,000."""

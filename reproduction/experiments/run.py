@@ -12,6 +12,8 @@ from reproduction.experiments.pictures import measure_digits, measure_plane, mea
 from reproduction.experiments.retrieval import measure_retrieval, measure_scan
 from reproduction.records import Case, RunRecords
 from reproduction.shared_types import ProgressCallback, Record, Result
+from reproduction.which_code.contenders import MEASURE as WHICH_CODE
+from reproduction.which_code.measure import measure_contender
 
 MEASURES: dict[str, Callable[[Case, Dataset, ProgressCallback | None], Result]] = {
     "retrieval": measure_retrieval,
@@ -20,6 +22,7 @@ MEASURES: dict[str, Callable[[Case, Dataset, ProgressCallback | None], Result]] 
     "plane": measure_plane,
     "retrieved": measure_retrieved,
     "digits": measure_digits,
+    WHICH_CODE: measure_contender,
 }
 """What can be measured in a case."""
 

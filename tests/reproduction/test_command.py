@@ -223,5 +223,26 @@ def test_matplotlib_is_needed_only_to_draw(
 
 def test_help_lists_the_commands(run_command: RunCommand) -> None:
     text = run_command("--help").stdout
-    for name in ("run", "demo", "gallery", "theory", "comparison", "published"):
+    for name in (
+        "run",
+        "demo",
+        "gallery",
+        "theory",
+        "comparison",
+        "published",
+        "which-code",
+        "text-set",
+    ):
         assert name in text
+
+
+def test_text_set_is_made_from_a_package_list(run_command: RunCommand, tmp_path: Path) -> None:
+    packages = tmp_path / "Packages.gz"
+    entry = "Package: zip\nSection: utils\nDescription: Archiver for .zip files\n"
+    packages.write_bytes(gzip.compress(entry.encode()))
+    done = run_command("text-set", str(packages), "--out", str(tmp_path / "text"))
+    assert (done.code, done.stderr) == (0, "")
+    assert done.stdout == f"Text set written to {tmp_path / 'text' / 'debian.npz'}\n"
+    missing = run_command("text-set", str(tmp_path / "nothing"), "--out", str(tmp_path))
+    assert missing.code == 1
+    assert "nothing" in missing.stderr

@@ -47,10 +47,11 @@ def test_last_data_set_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_large_data_sets_must_be_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BITFOLD_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("BITFOLD_CACHE", str(tmp_path / "cache"))
-    names = ("sift_photos", "sift1m", "gist1m")
-    assert [is_available(name) for name in names] == [False] * 3
+    names = ("sift_photos", "sift1m", "gist1m", "text")
+    assert [is_available(name) for name in names] == [False] * 4
     assert is_available("mnist")  # it can be downloaded
-    for file in ("data/sift/base.npy.xz", "cache/sift1m/sift_base.fvecs", "data/gist.tar.gz"):
+    files = ("data/sift/base.npy.xz", "cache/sift1m/sift_base.fvecs", "data/gist.tar.gz")
+    for file in (*files, "data/text/debian.npz"):
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).touch()
-    assert [is_available(name) for name in names] == [True] * 3
+    assert [is_available(name) for name in names] == [True] * 4
