@@ -1,9 +1,9 @@
-"""bitfold: short binary codes that keep the shape of the manifold your vectors lie on.
+"""bitfold: short binary codes that keep the kind of an item and its order among its neighbors.
 
 >>> import bitfold as bf
 >>> from sklearn.datasets import load_digits
 >>> X = load_digits().data
->>> hasher = bf.IMH(n_bits=64, random_state=0).fit(X)
+>>> hasher = bf.DualHasher(n_bits=64, random_state=0).fit(X)
 >>> codes = hasher.encode(X)
 >>> codes.packed.shape
 (1797, 8)
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from bitfold._progress import set_progress
     from bitfold.base_set import KMeansBase, KMedoidsBase, RandomBase
     from bitfold.codes import Codes
-    from bitfold.hashers import IMH, SupervisedIMH, load
+    from bitfold.hashers import IMH, ITQ, DualHasher, SupervisedIMH, load
     from bitfold.search import HammingIndex, RerankByEmbedding, RerankByVectors
 
 __all__ = [
     "IMH",
+    "ITQ",
     "Codes",
+    "DualHasher",
     "HammingIndex",
     "KMeansBase",
     "KMedoidsBase",
@@ -39,13 +41,15 @@ __all__ = [
 # Where each name lives. They come on first use: scikit-learn, faiss and numba together take
 # seconds to import, and `import bitfold` should not.
 _HOMES = {
-    "RerankByEmbedding": "bitfold.search",
     "Codes": "bitfold.codes",
+    "DualHasher": "bitfold.hashers",
     "HammingIndex": "bitfold.search",
     "IMH": "bitfold.hashers",
+    "ITQ": "bitfold.hashers",
     "KMeansBase": "bitfold.base_set",
     "KMedoidsBase": "bitfold.base_set",
     "RandomBase": "bitfold.base_set",
+    "RerankByEmbedding": "bitfold.search",
     "RerankByVectors": "bitfold.search",
     "SupervisedIMH": "bitfold.hashers",
     "load": "bitfold.hashers",

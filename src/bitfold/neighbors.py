@@ -61,6 +61,10 @@ class NearestBasePoints:
         The base set, one row per base point, relative to the same center as the rows.
     k
         Number of neighbors, at most the number of base points.
+    directions
+        Unit directions, one per row. Rows are projected onto them before they are compared with
+        the base points, which are given by their coordinates along the directions. None compares
+        all features.
 
     Examples
     --------
@@ -71,6 +75,7 @@ class NearestBasePoints:
 
     points: Float32Array
     k: int
+    directions: Float32Array | None = None
 
     @property
     def floats_per_row(self) -> int:
@@ -112,11 +117,20 @@ class NearestBasePoints:
         Indices and squared distances, each of shape (rows, k).
         """
         found = _allocate(len(rows), min(self.k, len(self.points)))
+        rows = self._project(rows)
         if self._lists is None:
             self._measure_all(rows, found)
         else:
             self._measure_candidates(rows, found, self._lists)
         return found
+
+    def _project(self, rows: Float32Array) -> Float32Array:
+        """Return the coordinates of rows along the directions, each computed from its row alone."""
+        if self.directions is None:
+            return rows
+        projected = borrow_buffer("projected", (len(rows), len(self.directions)))
+        products.dots(rows, self.directions, projected)
+        return projected
 
     def _measure_all(self, rows: Float32Array, found: Neighbors) -> None:
         # A row too far for float32 overflows here; the kernel measures it in float64 instead.
@@ -141,7 +155,9 @@ def _allocate(n_rows: int, k: int) -> Neighbors:
     return Neighbors(np.empty((n_rows, k), np.int32), np.empty((n_rows, k)))
 
 
-def index_base_points(points: Float32Array, n_neighbors: int, owner: str) -> NearestBasePoints:
+def index_base_points(
+    points: Float32Array, n_neighbors: int, owner: str, directions: Float32Array | None = None
+) -> NearestBasePoints:
     """Check a base set and index it.
 
     Parameters
@@ -152,6 +168,8 @@ def index_base_points(points: Float32Array, n_neighbors: int, owner: str) -> Nea
         Number of neighbors that the user asked for; more than there are base points is a warning.
     owner
         Class whose parameters ``base`` and ``n_neighbors`` are, for errors.
+    directions
+        Directions that the base set and the rows are projected onto, one per row; None for none.
 
     Returns
     -------
@@ -176,7 +194,9 @@ def index_base_points(points: Float32Array, n_neighbors: int, owner: str) -> Nea
             f"all base points will be used for every vector.",
             stacklevel=6,
         )
-    return NearestBasePoints(np.ascontiguousarray(points), min(n_neighbors, n_points))
+    if directions is not None:
+        points = points @ directions.T
+    return NearestBasePoints(np.ascontiguousarray(points), min(n_neighbors, n_points), directions)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 from tests.base_set.conftest import cloud, inertia, n_used, repeated
 
-from bitfold.base_set import KMeansBase, base
+from bitfold.base_set import KMeansBase
+from bitfold.base_set import kmeans as kmeans_module
 from bitfold.base_set.kmeans import kmeans
 
 
@@ -85,9 +86,9 @@ def test_many_centers_are_found_along_principal_directions(
     rng = np.random.default_rng(0)
     X = (rng.standard_normal((6000, 20)) @ rng.standard_normal((20, 150))).astype(np.float32)
     X += 0.1 * rng.standard_normal(X.shape).astype(np.float32)
-    monkeypatch.setattr(base, "MAX_UNPROJECTED_CENTERS", 100)
+    monkeypatch.setattr(kmeans_module, "_MAX_UNPROJECTED_CENTERS", 100)
     projected = kmeans(X, 200, 10, np.random.default_rng(0))
-    monkeypatch.setattr(base, "MAX_UNPROJECTED_CENTERS", 1000)
+    monkeypatch.setattr(kmeans_module, "_MAX_UNPROJECTED_CENTERS", 1000)
     plain = kmeans(X, 200, 10, np.random.default_rng(0))
     assert not np.array_equal(projected, plain)
     assert inertia(X, projected) < 1.03 * inertia(X, plain)

@@ -1,7 +1,8 @@
-"""Sum the rows of each cluster in float64, without a copy of the rows."""
+"""Steps of k-means: assign rows to clusters, and sum the rows of each in float64."""
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 
 from bitfold._types import Float32Array, Float64Array, Int32Array
@@ -21,3 +22,20 @@ def add_rows(
         counts[nearest[i]] += weight
         for c in range(row.shape[0]):
             target[c] += weight * row[c]
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
+def assign_rows(
+    values: Float32Array, centers: Float32Array, candidates: Int32Array, nearest: Int32Array
+) -> None:
+    """Write the nearest of its candidate centers for each row."""
+    for i in range(values.shape[0]):
+        least = np.float32(np.inf)
+        for c in candidates[i]:
+            sq_distance = np.float32(0)
+            for d in range(values.shape[1]):
+                difference = values[i, d] - centers[c, d]
+                sq_distance += difference * difference
+            if sq_distance < least:
+                least = sq_distance
+                nearest[i] = c

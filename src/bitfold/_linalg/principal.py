@@ -11,6 +11,10 @@ from bitfold._threads import map_blocks
 from bitfold._types import Float32Array, Float64Array, Int64Array
 from bitfold.io.rows import Rows
 
+N_DIRECTIONS = 64
+"""Principal directions that wide data are reduced to: distances between their vectors hardly
+change."""
+
 _BLOCK_BYTES = 16 << 20
 """Blocks are longer than elsewhere, because each adds a square matrix."""
 
@@ -48,6 +52,11 @@ def covariance(rows: Rows, among: Int64Array | None = None) -> Float64Array:
 def principal_directions(rows: Rows, n: int) -> Float64Array:
     """Return the n unit directions of largest variance, one per row, in descending order."""
     return np.ascontiguousarray(largest_eigenvectors(covariance(rows), n).vectors.T)
+
+
+def is_wide(n_features: int) -> bool:
+    """Return whether reducing vectors to their leading principal directions saves much."""
+    return n_features > 2 * N_DIRECTIONS
 
 
 def randomized_directions(points: Float32Array, n: int) -> Float32Array:

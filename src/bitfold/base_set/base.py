@@ -12,15 +12,13 @@ from sklearn.base import BaseEstimator
 from bitfold import _validation
 from bitfold._types import Float32Array, Int64Array, Seed, StepCallback
 from bitfold.base_set.results import BaseSet, BaseSize, LabeledBaseSet
+from bitfold.base_set.size import automatic_size
 from bitfold.io.rows import Rows
 
 MAX_SAMPLE_BYTES = 320 << 20  # of the sample that a base set is learned from
-MIN_BASE_POINTS = 400  # automatic size for small data
-MAX_SMALL_ROWS = 20 * MIN_BASE_POINTS  # up to this number of rows, the minimum is enough
-ROWS_PER_BASE_POINT = 10  # automatic size for larger data
-MAX_RELATIVE_WORK = 6  # work that an automatic size may cause, relative to the minimum size
-PROJECTION_DIM = 64  # dimensions in which k-means looks for many centers
-MAX_UNPROJECTED_CENTERS = 1024  # up to this number, k-means works in all dimensions
+MAX_ROWS_PER_BASE_POINT = 32  # of that sample; more rows hardly move a center
+MIN_ROWS_PER_BASE_POINT = 16  # of that sample, even if it is larger than the limit above
+MIN_SAMPLE_ROWS = 1 << 16  # of that sample, within the limit above
 
 
 class BaseStrategy(BaseEstimator, ABC):
@@ -29,7 +27,8 @@ class BaseStrategy(BaseEstimator, ABC):
     Parameters
     ----------
     n_base_points
-        Number of base points; "auto" depends on the data, see :func:`automatic_size`. If the data
+        Number of base points; "auto" depends on the data, see
+        :func:`bitfold.base_set.automatic_size`. If the data
         have no more distinct rows than this, all of them form the base set, the exact form of
         Eq. (4).
 
@@ -51,15 +50,15 @@ class BaseStrategy(BaseEstimator, ABC):
     ) -> Float32Array:
         """Return m base points, learned from a sample with more than m distinct rows."""
 
-    def size(self, n_rows: int, n_features: int) -> BaseSize:
-        """Return the number of base points for data of a given size.
+    def size(self, X: Rows | Any, *, rng: Seed = None) -> BaseSize:
+        """Return the number of base points for some data.
 
         Parameters
         ----------
-        n_rows
-            Number of training rows.
-        n_features
-            Number of features.
+        X
+            Training data.
+        rng
+            Seed or generator of the held-out rows that "auto" compares sizes on.
 
         Returns
         -------
@@ -71,7 +70,7 @@ class BaseStrategy(BaseEstimator, ABC):
             If ``n_base_points`` is neither a positive integer nor "auto".
         """
         if self.n_base_points == "auto":
-            return automatic_size(n_rows, n_features)
+            return automatic_size(self._as_rows(X), rng)
         owner, value = type(self).__name__, self.n_base_points
         if isinstance(value, str):
             _validation.raise_invalid("n_base_points", owner, 'an integer or "auto"', repr(value))
@@ -104,8 +103,8 @@ class BaseStrategy(BaseEstimator, ABC):
             If the data cannot be used.
         """
         rows = self._as_rows(X)
-        m, reason = self.size(len(rows), rows.n_features)
         rng = _validation.make_generator(rng)
+        m, reason = self.size(rows, rng=rng)
         sample = rows.sample(sample_size(len(rows), rows.n_features, m), rng)
         points = self._choose_from_sample(sample, m, rng, on_step)
         return BaseSet(points, _describe(points, reason))
@@ -144,7 +143,7 @@ class BaseStrategy(BaseEstimator, ABC):
         classes, sizes = np.unique(y[is_labeled], return_counts=True)
         if not len(classes):
             _validation.raise_invalid("y", owner, "labels of at least 1 class", "only -1")
-        m, reason = self.size(len(rows), rows.n_features)
+        m, reason = self.size(rows, rng=rng)
         _validation.check_integer(m, "n_base_points", owner, low=2 * len(classes))
         parts, labels = [], []
         shares = split_by_class_size(m, sizes)
@@ -187,71 +186,11 @@ def _describe(points: Float32Array, reason: str) -> str:
     return f"{len(points):,} base points ({reason})."
 
 
-def automatic_size(n_rows: int, n_features: int) -> BaseSize:
-    """Return the number of base points that the data and the time allow.
-
-    MAP improves with the number of base points as long as each has about ten training rows; with
-    fewer, its neighbors on the manifold cannot be found reliably. The work, which grows faster
-    than the number, is limited to six times that of 400 base points.
-
-    Parameters
-    ----------
-    n_rows
-        Number of training rows.
-    n_features
-        Number of features.
-
-    Returns
-    -------
-    The number, and how it was chosen.
-
-    Examples
-    --------
-    >>> automatic_size(1_797, 64)
-    BaseSize(n_base_points=400, reason='the minimum; chosen from 1,797 rows')
-    >>> automatic_size(10_000, 64).n_base_points
-    1000
-    """
-    if n_rows <= MIN_BASE_POINTS:
-        return BaseSize(n_rows, f"all {n_rows:,} rows")
-    if n_rows <= MAX_SMALL_ROWS:
-        return BaseSize(MIN_BASE_POINTS, f"the minimum; chosen from {n_rows:,} rows")
-    m = n_rows // ROWS_PER_BASE_POINT
-    budget = MAX_RELATIVE_WORK * estimate_work(n_rows, n_features, MIN_BASE_POINTS)
-    rounded = m - m % 50
-    affordable = next(
-        size
-        for size in range(rounded, 0, -50)
-        if size <= MIN_BASE_POINTS or estimate_work(n_rows, n_features, size) <= budget
-    )
-    if affordable < rounded:
-        return BaseSize(affordable, f"limited by the work budget; chosen from {n_rows:,} rows")
-    return BaseSize(m, f"one per {ROWS_PER_BASE_POINT} rows; chosen from {n_rows:,} rows")
-
-
-def estimate_work(n_rows: int, n_features: int, m: int) -> float:
-    """Estimate the arithmetic operations of fitting IMH with m base points."""
-    width = PROJECTION_DIM if is_projected(n_features, m) else n_features
-    kmeans = 20.0 * 2 * sample_size(n_rows, n_features, m) * m * width
-    neighbors = 2.0 * min(n_rows, 256 * m) * m * width
-    # With more than 4096 base points, t-SNE samples the pairs.
-    n_pairs = m * (m if m <= 4096 else 1500)
-    return kmeans + neighbors + 500.0 * 4 * n_pairs * 64
-
-
-def is_projected(n_features: int, m: int) -> bool:
-    """Return whether k-means looks for m centers along principal directions."""
-    return m > MAX_UNPROJECTED_CENTERS and n_features > 2 * PROJECTION_DIM
-
-
 def sample_size(n_rows: int, n_features: int, m: int) -> int:
-    """Return the number of rows that m base points are learned from.
-
-    It is 256 rows per base point, limited by time and memory, but at least 64 per base point.
-    More rows hardly move a center.
-    """
-    limit = MAX_SAMPLE_BYTES // (4 * n_features)
-    return min(n_rows, max(64 * m, min(256 * min(m, 1000), limit)))
+    """Return the number of rows that m base points are learned from."""
+    affordable = MAX_SAMPLE_BYTES // (4 * n_features)
+    wanted = max(MAX_ROWS_PER_BASE_POINT * m, MIN_SAMPLE_ROWS)
+    return min(n_rows, max(MIN_ROWS_PER_BASE_POINT * m, min(wanted, affordable)))
 
 
 def split_by_class_size(m: int, sizes: Int64Array) -> list[int]:

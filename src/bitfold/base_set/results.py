@@ -13,7 +13,7 @@ class BaseSize(NamedTuple):
     Examples
     --------
     >>> from bitfold import KMeansBase
-    >>> KMeansBase(300).size(n_rows=10_000, n_features=64)
+    >>> KMeansBase(300).size([[0.0], [1.0]])
     BaseSize(n_base_points=300, reason='as requested')
     """
 

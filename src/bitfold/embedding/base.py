@@ -12,14 +12,23 @@ from sklearn.base import BaseEstimator
 from bitfold import _validation
 from bitfold._types import AnyArray, Float32Array, Seed, StepCallback
 from bitfold.embedding.perplexity import perplexity_affinities
-from bitfold.embedding.stochastic import DescentResult, Schedule, affinity_rule
+from bitfold.embedding.stochastic import (
+    MAX_CLEAN_NOISE,
+    DescentResult,
+    Schedule,
+    affinity_rule,
+    noise_level,
+)
 from bitfold.neighbors import NeighborBlocks
 
 MIN_POINTS_PER_BASE = 5
 """Training points per base point from which affinities are counted in the training data."""
 
-MAX_POINTS_PER_BASE = 256
-"""Training points per base point that are counted; more do not change the affinities."""
+MAX_POINTS_PER_BASE = 64
+"""Training points per base point that are counted; more hardly change the affinities ..."""
+
+MIN_COUNTED_POINTS = 1 << 17
+"""... but at least this number of points is counted, because it takes little time."""
 
 DEFAULT_PERPLEXITY = 5.0
 """Perplexity of affinities by distance, if there are too few training points to count."""
@@ -209,8 +218,9 @@ class StochasticEmbedding(Embedding):
         m, neighbors = len(base), context.neighbors
         if neighbors is not None and self._can_count(neighbors, m):
             points_per_base = len(neighbors) / m
-            blocks = neighbors.sample(MAX_POINTS_PER_BASE * m)
-            P = affinity_rule(points_per_base)(blocks, m)
+            blocks = list(neighbors.sample(max(MAX_POINTS_PER_BASE * m, MIN_COUNTED_POINTS)))
+            is_noisy = noise_level(blocks, base) > MAX_CLEAN_NOISE
+            P = affinity_rule(points_per_base, is_noisy)(blocks, m)
         else:
             points_per_base = None
             P = perplexity_affinities(base, self._check_perplexity())

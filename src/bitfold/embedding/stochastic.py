@@ -8,16 +8,15 @@ them, so a step costs little more than the products, and memory is one block.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
-from operator import matmul
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import csr_array
 
-from bitfold._kernels import forces
+from bitfold._kernels import affinities, forces
 from bitfold._threads import count_threads, map_blocks, serial_blas
 from bitfold._types import Float32Array, Int32Array, StepCallback
 from bitfold.neighbors import Neighbors, count_cooccurrences
@@ -27,6 +26,9 @@ MIN_POINTS_SQUARED = 15
 
 MIN_POINTS_CUBED = 50
 """Training points per base point from which small differences between affinities are reliable."""
+
+MAX_CLEAN_NOISE = 0.3
+"""Noise level above which affinities are smoothed."""
 
 _BLOCK_ROWS = 256
 _MIN_PARALLEL_POINTS = 1024
@@ -87,10 +89,7 @@ def cooccurrence_affinities(
     True
     """
     links = count_cooccurrences(blocks, m)
-    if n_steps > 1:
-        walk = _normalize_rows(links)
-        links = reduce(matmul, [walk] * n_steps)
-    conditional = _normalize_rows(_keep_strongest((links + links.T).tocoo(), n_neighbors, power))
+    conditional = _normalize_rows(_keep_strongest(links, n_neighbors, power, n_steps))
     # Each base point has the same total weight, so that none is left out in sparse regions.
     P = (conditional + conditional.T).tocsr()
     P /= P.sum()
@@ -103,9 +102,44 @@ SQUARED = partial(cooccurrence_affinities, power=2.0)
 CUBED = partial(cooccurrence_affinities, power=3.0)
 
 
-def affinity_rule(points_per_base: float) -> Callable[[Iterable[Neighbors], int], csr_array]:
-    """Return the affinities that suit a number of training points per base point."""
-    if points_per_base < MIN_POINTS_SQUARED:
+def noise_level(blocks: Sequence[Neighbors], base: Float32Array) -> float:
+    """Return the fraction of the variance of the data that the base set leaves unexplained.
+
+    It falls with the size m of the base set, in about twelve dimensions with m^(-1/6), and is
+    given for a base set of 4,000 points. On MNIST it is 0.24, on sentence vectors 0.37.
+
+    Parameters
+    ----------
+    blocks
+        Nearest base points of the training points.
+    base
+        The base set.
+
+    Returns
+    -------
+    A number that is 0 if all points are base points.
+    """
+    m = len(base)
+    sizes = np.zeros(m)
+    within = 0.0
+    for block in blocks:
+        sizes += np.bincount(block.indices[:, 0], minlength=m)
+        within += float(block.sq_distances[:, 0].sum())
+    mean = sizes @ base / sizes.sum()
+    between = float(sizes @ ((base - mean) ** 2).sum(axis=1, dtype=np.float64))
+    total = within + between
+    return within / total * (m / 4000) ** (1 / 6) if total > 0 else 0.0
+
+
+def affinity_rule(
+    points_per_base: float, is_noisy: bool = False
+) -> Callable[[Iterable[Neighbors], int], csr_array]:
+    """Return the affinities that suit the data.
+
+    Sharp affinities separate what is separate on a clean manifold. Counts that are unreliable,
+    because there are few points per base point or the points are noisy, are smoothed instead.
+    """
+    if is_noisy or points_per_base < MIN_POINTS_SQUARED:
         return SMOOTHED
     return SQUARED if points_per_base < MIN_POINTS_CUBED else CUBED
 
@@ -115,16 +149,27 @@ def _normalize_rows(links: csr_array) -> csr_array:
     return links.multiply(1 / np.maximum(totals, 1e-300)[:, None]).tocsr()
 
 
-def _keep_strongest(links: coo_array, n_neighbors: int, power: float) -> csr_array:
-    """Keep the strongest links of each row to others, raised to a power."""
-    others = links.row != links.col
-    row, col, data = links.row[others], links.col[others], links.data[others]
-    order = np.lexsort((col, -data, row))
-    row, col, data = row[order], col[order], data[order]
-    rank = np.arange(len(row)) - np.searchsorted(row, row)
-    kept = rank < n_neighbors
-    values = (data[kept] ** power, (row[kept], col[kept]))
-    return coo_array(values, shape=links.shape).tocsr()
+def _keep_strongest(links: csr_array, n_neighbors: int, power: float, n_steps: int) -> csr_array:
+    """Keep the strongest links of each row to others after a random walk, raised to a power."""
+    m = links.shape[0]
+    totals = np.asarray(links.sum(axis=1)).ravel()
+    # Of a walk of one step, only the links themselves are compared.
+    weights = 1 / np.maximum(totals, 1e-300) if n_steps > 1 else np.full(m, 0.5)
+    graph = (links.indptr.astype(np.int32), links.indices.astype(np.int32), links.data, weights)
+    columns = np.zeros((m, min(n_neighbors, m)), np.int64)
+    values, counts = np.zeros(columns.shape), np.zeros(m, np.int64)
+
+    def find(start: int) -> None:
+        rows = slice(start, start + _BLOCK_ROWS)
+        affinities.strongest_links(
+            *graph, n_steps, start, columns[rows], values[rows], counts[rows]
+        )
+
+    for _ in map_blocks(find, range(0, m, _BLOCK_ROWS)):
+        pass
+    is_kept = np.arange(columns.shape[1]) < counts[:, None]
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    return csr_array((values[is_kept] ** power, columns[is_kept], starts), shape=links.shape)
 
 
 class Repulsion(NamedTuple):

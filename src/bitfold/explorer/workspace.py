@@ -134,7 +134,7 @@ class Workspace:
         hasher = self.view(model).model.hasher
         if not isinstance(hasher, BaseSetHasher) or number >= len(hasher.base_set_):
             raise NotFoundError(f"Model {model} has no base point {number}.")
-        vector = hasher.base_set_[number].astype(np.float64) + hasher.center_
+        vector = hasher.base_points_[number]
         is_image = self.features is not None and self.features.draws(len(vector))
         image = f"/api/models/{model}/base/{number}/image" if is_image else None
         return Query(f"base:{model}:{number}", f"base point {number}", None, vector, image)

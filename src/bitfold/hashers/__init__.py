@@ -6,6 +6,7 @@ from bitfold.hashers.agh import AGH
 from bitfold.hashers.base.hasher import Hasher
 from bitfold.hashers.bre import BRE
 from bitfold.hashers.ccaitq import CCAITQ
+from bitfold.hashers.dual import DualHasher
 from bitfold.hashers.imh import IMH
 from bitfold.hashers.itq import ITQ
 from bitfold.hashers.klsh import KLSH
@@ -41,6 +42,7 @@ __all__ = [
     "SKLSH",
     "SSH",
     "STH",
+    "DualHasher",
     "Hasher",
     "LDAHash",
     "PStableLSH",

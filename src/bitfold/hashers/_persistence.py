@@ -33,6 +33,13 @@ def describe_hasher(hasher: Hasher) -> StoredModel:
         "feature_names": None if names is None else [str(name) for name in names],
     }
     arrays = {name: getattr(hasher, name) for name in hasher._fitted_arrays}
+    arrays = {name: array for name, array in arrays.items() if array is not None}
+    if hasher._fitted_hashers:
+        meta["parts"] = {}
+    for part in hasher._fitted_hashers:
+        stored = describe_hasher(getattr(hasher, part))
+        meta["parts"][part] = {"kind": stored.kind, "meta": stored.meta}
+        arrays |= {f"{part}.{name}": array for name, array in stored.arrays.items()}
     return StoredModel(type(hasher).__name__, meta, arrays)
 
 
@@ -42,42 +49,73 @@ def compute_digest(hasher: FittedState) -> str:
     values = {name: _to_json(getattr(hasher, name)) for name in scalars}
     digest = hashlib.sha256(json.dumps([type(hasher).__name__, values], sort_keys=True).encode())
     for name in sorted(hasher._fitted_arrays.keys() - hasher._not_in_digest):
-        array = np.ascontiguousarray(getattr(hasher, name))
+        if (array := getattr(hasher, name)) is None:
+            continue
+        array = np.ascontiguousarray(array)
         digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
         digest.update(array.data)
+    for part in hasher._fitted_hashers:
+        digest.update(f"{part} {getattr(hasher, part).model_digest} ".encode())
     return digest.hexdigest()[:16]
 
 
 def load_hasher(path: PathLike, root: type[Any], *, mmap: bool = False) -> Hasher:
     """Read a hasher whose class is derived from ``root``."""
     model = read_model(path, mmap=mmap)
-    kind = _find_class(root, model.kind)
-    if kind is None:
-        raise FormatError(
-            f"{path} contains a model of the unknown hasher class {model.kind!r}. If it is yours, "
-            f"import it before loading."
-        )
     try:
-        return _restore_hasher(model, kind)
+        return _restore_hasher(model, root)
+    except _UnknownClassError as error:
+        raise FormatError(
+            f"{path} contains a model of the unknown hasher class {error.args[0]!r}. If it is "
+            f"yours, import it before loading."
+        ) from None
     # The file can have any wrong key, type or number, and parameters of another version.
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         reason = str(error).rstrip(".")
         raise FormatError(f"{path} is not a valid {model.kind} model: {reason}.") from None
 
 
-def _restore_hasher(model: StoredModel, kind: type[Any]) -> Hasher:
+class _UnknownClassError(Exception):
+    """The class of a stored hasher is not known."""
+
+
+def _restore_hasher(model: StoredModel, root: type[Any]) -> Hasher:
     """Build a hasher; its state is checked completely before a kernel sees it."""
+    kind = _find_class(root, model.kind)
+    if kind is None:
+        raise _UnknownClassError(model.kind)
     params, fitted = model.meta["params"], dict(model.meta["fitted"].items())
     names = model.meta["feature_names"]
-    hasher: Hasher = kind(**{name: _from_json(value) for name, value in params.items()})
+    hasher: Hasher = kind(**{name: _from_json(value, root) for name, value in params.items()})
+    parts, arrays = _restore_parts(model, hasher, root)
     _check_scalars(fitted, hasher._fitted_scalars)
-    _check_arrays(model.arrays, hasher._fitted_arrays, fitted)
+    _check_arrays(arrays, hasher._fitted_arrays, hasher._optional_arrays, fitted)
     _check_feature_names(names, fitted["n_features_in_"])
-    hasher.__dict__.update(fitted | model.arrays)
+    missing = dict.fromkeys(hasher._optional_arrays)
+    hasher.__dict__.update(missing | fitted | arrays | parts)
     if names is not None:
         hasher.feature_names_in_ = np.array(names, object)
     hasher._check_fitted_state()
     return hasher
+
+
+def _restore_parts(
+    model: StoredModel, hasher: Hasher, root: type[Any]
+) -> tuple[dict[str, Hasher], dict[str, AnyArray]]:
+    """Return the hashers that are parts of a hasher, and the arrays of the hasher itself."""
+    stored = model.meta.get("parts", {})
+    if set(stored) != set(hasher._fitted_hashers):
+        raise ValueError(
+            f"its parts are {sorted(stored)} instead of {list(hasher._fitted_hashers)}"
+        )
+    own, parts = dict(model.arrays), {}
+    for name, part in stored.items():
+        prefix = f"{name}."
+        arrays = {
+            key.removeprefix(prefix): own.pop(key) for key in list(own) if key.startswith(prefix)
+        }
+        parts[name] = _restore_hasher(StoredModel(part["kind"], part["meta"], arrays), root)
+    return parts, own
 
 
 def _find_class(root: type[Any], name: str) -> type[Any] | None:
@@ -103,11 +141,12 @@ def _to_json(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _from_json(value: Any) -> Any:
+def _from_json(value: Any, root: type[Any]) -> Any:
     if not isinstance(value, dict):
         return value
     name = value["strategy"]
-    kind = _find_class(BaseStrategy, name) or _find_class(Embedding, name)
+    families = (BaseStrategy, Embedding, root)
+    kind = next(filter(None, (_find_class(family, name) for family in families)), None)
     if kind is None:
         warnings.warn(
             f"Unknown strategy {name!r}. It is not needed for encoding, but refitting will use "
@@ -115,7 +154,7 @@ def _from_json(value: Any) -> Any:
             stacklevel=6,
         )
         return None
-    return kind(**{name: _from_json(v) for name, v in value["params"].items()})
+    return kind(**{name: _from_json(v, root) for name, v in value["params"].items()})
 
 
 def _check_scalars(fitted: dict[str, Any], types: dict[str, type]) -> None:
@@ -134,14 +173,17 @@ def _check_scalars(fitted: dict[str, Any], types: dict[str, type]) -> None:
 
 
 def _check_arrays(
-    arrays: dict[str, AnyArray], shapes: dict[str, tuple[str, ...]], fitted: dict[str, Any]
+    arrays: dict[str, AnyArray],
+    shapes: dict[str, tuple[str, ...]],
+    optional: frozenset[str],
+    fitted: dict[str, Any],
 ) -> None:
     """Raise unless every array is present, finite, float32, and of a shape that fits the others."""
-    if arrays.keys() != shapes.keys():
+    if arrays.keys() | optional != shapes.keys() | optional or arrays.keys() - shapes.keys():
         raise ValueError(f"its arrays are {sorted(arrays)} instead of {sorted(shapes)}")
     sizes = dict(fitted)
-    for name, shape in shapes.items():
-        array = arrays[name]
+    for name, array in arrays.items():
+        shape = shapes[name]
         fits = len(shape) == array.ndim and all(
             sizes.setdefault(axis, size) == size
             for axis, size in zip(shape, array.shape, strict=True)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from bitfold import _validation
+from bitfold._linalg.principal import N_DIRECTIONS, is_wide, randomized_directions
 from bitfold._progress import ignore_progress
 from bitfold._types import AnyArray, Float32Array, ProgressCallback, Seed
 from bitfold.base_set import BaseStrategy
@@ -33,6 +34,7 @@ class IMHState(NamedTuple):
 
     n_bits_: int
     base_set_: Float32Array
+    directions_: Float32Array | None
     base_size_reason_: str
     n_neighbors_: int
     bandwidth_: float
@@ -49,6 +51,7 @@ def fit_imh(
     n_neighbors: int = 5,
     bandwidth: float | None = None,
     rotation: str | None = "itq",
+    n_directions: int | str | None = "auto",
     random_state: Seed = None,
     y: Any = None,
     n_components: int | None = None,
@@ -62,7 +65,7 @@ def fit_imh(
         Training rows.
     n_bits
         Length of the codes.
-    base, embedding, n_neighbors, bandwidth, rotation, random_state
+    base, embedding, n_neighbors, bandwidth, rotation, n_directions, random_state
         As in :class:`IMH`, checked.
     y
         One label per row; -1 means unlabeled. The base set is then chosen per class, and its
@@ -88,7 +91,8 @@ def fit_imh(
         points, labels, reason = base.choose_per_class(rows, y, rng=base_rng, on_step=on_step)
         _check_points_per_class(labels, rows.owner)
         n_components = n_components or _default_components(embedding, points, n_bits)
-    nearest = index_base_points(points, n_neighbors, rows.owner)
+    directions = find_directions(sample, n_directions)
+    nearest = index_base_points(points, n_neighbors, rows.owner, directions)
     sigma = bandwidth or learn_bandwidth(nearest.find(sample), len(points))
     Y = embedding.embed(
         nearest.points,
@@ -103,7 +107,22 @@ def fit_imh(
     if rotation is not None:
         bit_embedding = rotate(Y, sample, nearest, sigma, rotation_rng)
         progress("rotation", 1, 1)
-    return IMHState(n_bits, nearest.points, reason, nearest.k, sigma, Y, bit_embedding)
+    return IMHState(n_bits, nearest.points, directions, reason, nearest.k, sigma, Y, bit_embedding)
+
+
+def find_directions(sample: Float32Array, n_directions: int | str | None) -> Float32Array | None:
+    """Return principal directions of a sample, one per row; None if all features are kept.
+
+    "auto" is 64 directions of data with more than 128 features. The distances between vectors
+    hardly change, but models become smaller, and fitting and encoding faster.
+    """
+    n_features = sample.shape[1]
+    if n_directions == "auto":
+        n_directions = N_DIRECTIONS if is_wide(n_features) else None
+    if n_directions is None:
+        return None
+    n = min(int(n_directions), n_features, len(sample))
+    return randomized_directions(sample - sample.mean(axis=0), n)
 
 
 def _check_points_per_class(labels: AnyArray, owner: str) -> None:
@@ -159,6 +178,9 @@ class IMH(BaseSetHasher):
     rotation
         "itq" rotates the embedding to reduce the quantization loss (Sec. 5); None takes the
         signs without a rotation.
+    n_directions
+        Number of principal directions along which rows and base points are compared. "auto" is 64
+        if there are more than 128 features; None compares all features.
     normalize
         Whether to scale rows to unit length, for data that are compared by cosine.
     random_state
@@ -169,7 +191,10 @@ class IMH(BaseSetHasher):
     n_bits_
         Length of the codes.
     base_set_
-        The base set, relative to ``center_``, one row per base point.
+        The base set, relative to ``center_``, one row per base point; along ``directions_`` if
+        there are any.
+    directions_
+        Principal directions that rows are projected onto, one per row; None if there are none.
     base_size_reason_
         How the number of base points was chosen, as a sentence.
     base_embedding_
@@ -218,6 +243,7 @@ class IMH(BaseSetHasher):
         n_neighbors: int = 5,
         bandwidth: float | None = None,
         rotation: str | None = "itq",
+        n_directions: int | str | None = "auto",
         normalize: bool = False,
         random_state: Seed = None,
     ) -> None:
@@ -227,6 +253,7 @@ class IMH(BaseSetHasher):
         self.n_neighbors = n_neighbors
         self.bandwidth = bandwidth
         self.rotation = rotation
+        self.n_directions = n_directions
         self.normalize = normalize
         self.random_state = random_state
 
@@ -250,5 +277,14 @@ class IMH(BaseSetHasher):
             "n_neighbors": _validation.check_integer(self.n_neighbors, "n_neighbors", owner, low=1),
             "bandwidth": sigma,
             "rotation": _validation.check_choice(self.rotation, "rotation", owner, (None, "itq")),
+            "n_directions": self._check_n_directions(),
             "random_state": self.random_state,
         }
+
+    def _check_n_directions(self) -> int | str | None:
+        n, owner = self.n_directions, type(self).__name__
+        if n is None or n == "auto":
+            return n
+        if isinstance(n, str):
+            _validation.raise_invalid("n_directions", owner, 'an integer, "auto" or None', repr(n))
+        return _validation.check_integer(n, "n_directions", owner, low=1)

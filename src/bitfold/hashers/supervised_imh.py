@@ -31,13 +31,15 @@ class SupervisedIMH(SupervisedMixin, IMH):
     n_components
         Dimensions of the embedding before the projection. More dimensions separate the classes
         better. None is 256, or n_bits if larger, or the largest possible number.
-    n_neighbors, bandwidth, rotation, normalize, random_state
+    n_neighbors, bandwidth, rotation, n_directions, normalize, random_state
         As in :class:`IMH`.
 
     Attributes
     ----------
-    base_size_reason_, base_set_, base_embedding_, bit_embedding_, bandwidth_, n_neighbors_
-        As in :class:`IMH`; ``base_embedding_`` is projected onto the directions.
+    base_size_reason_, base_set_, directions_, bandwidth_, n_neighbors_
+        As in :class:`IMH`.
+    base_embedding_, bit_embedding_
+        As in :class:`IMH`, after the projection.
 
     References
     ----------
@@ -62,6 +64,7 @@ class SupervisedIMH(SupervisedMixin, IMH):
         n_neighbors: int = 5,
         bandwidth: float | None = None,
         rotation: str | None = "itq",
+        n_directions: int | str | None = "auto",
         normalize: bool = False,
         random_state: Seed = None,
     ) -> None:
@@ -72,6 +75,7 @@ class SupervisedIMH(SupervisedMixin, IMH):
         self.n_neighbors = n_neighbors
         self.bandwidth = bandwidth
         self.rotation = rotation
+        self.n_directions = n_directions
         self.normalize = normalize
         self.random_state = random_state
 

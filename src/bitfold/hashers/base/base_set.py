@@ -25,7 +25,11 @@ class BaseSetHasher(Hasher):
     n_bits_
         Length of the codes.
     base_set_
-        The base set, relative to ``center_``, one row per base point.
+        The base set, relative to ``center_``, one row per base point; along ``directions_`` if
+        there are any.
+    directions_
+        Principal directions that rows are projected onto, one per row. None, the default, compares
+        all features.
     bit_embedding_
         Reals of the base points; the signs of their weighted means are the bits.
     bandwidth_
@@ -58,7 +62,8 @@ class BaseSetHasher(Hasher):
 
     _fitted_arrays: ClassVar[dict[str, tuple[str, ...]]] = {
         **Hasher._fitted_arrays,
-        "base_set_": ("m", "n_features_in_"),
+        "base_set_": ("m", "width"),
+        "directions_": ("width", "n_features_in_"),
         "bit_embedding_": ("m", "n_bits_"),
     }
     _fitted_scalars: ClassVar[dict[str, type]] = {
@@ -67,7 +72,10 @@ class BaseSetHasher(Hasher):
         "n_neighbors_": int,
     }
 
+    _optional_arrays: ClassVar[frozenset[str]] = frozenset({"directions_"})
+
     base_set_: Float32Array
+    directions_: Float32Array | None = None
     bit_embedding_: Float32Array
     bandwidth_: float
     n_neighbors_: int
@@ -75,12 +83,16 @@ class BaseSetHasher(Hasher):
     @property
     def base_points_(self) -> Float64Array:
         """The base set in the coordinates of the rows, after scaling."""
-        return np.add(self.base_set_, self.center_, dtype=np.float64)
+        points = self.base_set_ if self.directions_ is None else self.base_set_ @ self.directions_
+        return np.add(points, self.center_, dtype=np.float64)
 
     @property
     def nearest_base_points(self) -> NearestBasePoints:
         """The base set, indexed for finding nearest base points."""
-        return self._derive("nearest", lambda: NearestBasePoints(self.base_set_, self.n_neighbors_))
+        return self._derive(
+            "nearest",
+            lambda: NearestBasePoints(self.base_set_, self.n_neighbors_, self.directions_),
+        )
 
     @property
     def _floats_per_row(self) -> int:
@@ -96,3 +108,5 @@ class BaseSetHasher(Hasher):
             self.n_neighbors_, "n_neighbors_", owner, low=1, high=m, why=f"m = {m}"
         )
         _validation.check_bandwidth(self.bandwidth_, "bandwidth_", owner)
+        if self.directions_ is None and self.base_set_.shape[1] != self.n_features_in_:
+            raise ValueError(f"base_set_ has {self.base_set_.shape[1]} columns")

@@ -43,6 +43,12 @@ class FittedState:
     }
     """Types of the other fitted attributes. Integers are at least 1, floats finite."""
 
+    _optional_arrays: ClassVar[frozenset[str]] = frozenset()
+    """Fitted arrays that may be None."""
+
+    _fitted_hashers: ClassVar[tuple[str, ...]] = ()
+    """Fitted attributes that are hashers themselves."""
+
     _not_in_digest: ClassVar[frozenset[str]] = frozenset(
         {"base_embedding_", "base_size_reason_", "n_iter_"}
     )
@@ -70,7 +76,8 @@ class FittedState:
     def _derive(self, name: str, build: Callable[[], T]) -> T:
         """Return ``build()``, computed once per fitted state; ``name`` identifies the result."""
         try:
-            state = [getattr(self, name) for name in (*self._fitted_arrays, *self._fitted_scalars)]
+            names = (*self._fitted_arrays, *self._fitted_scalars, *self._fitted_hashers)
+            state = [getattr(self, name) for name in names]
         except AttributeError:
             check_is_fitted(self, "n_bits_")
             raise

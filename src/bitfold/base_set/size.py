@@ -1,0 +1,173 @@
+"""The number of base points, chosen from the size and the distribution of the data.
+
+The paper leaves this choice to future work. Here, base sets of growing size are tried on held-out
+rows, until a larger one no longer describes their neighborhoods better.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import faiss
+import numpy as np
+from scipy.sparse import csr_array
+
+from bitfold import _validation
+from bitfold._linalg.principal import N_DIRECTIONS, is_wide, randomized_directions
+from bitfold._types import Float32Array, Int64Array, Seed
+from bitfold.base_set.results import BaseSize
+from bitfold.io.rows import Rows
+
+MIN_BASE_POINTS = 400
+"""Number of base points for small data."""
+
+MAX_SMALL_ROWS = 20 * MIN_BASE_POINTS
+"""Up to this number of rows, the minimum is used without measuring."""
+
+SIZES = (500, 1000, 2000, 4000)
+"""Numbers of base points that are tried; docs/larger-base-sets.md compares fixed sizes."""
+
+MIN_ROWS_PER_BASE_POINT = 10
+"""With fewer rows per base point, the graph of the base set cannot be counted reliably."""
+
+MIN_GAIN = 0.04
+"""A base set twice as large must find this fraction more of the neighbors to be preferred."""
+
+N_HELD_OUT = 4000
+"""Held-out rows whose neighborhoods are compared."""
+
+_N_NEIGHBORS = 10
+"""Neighbors of a held-out row that should be found."""
+
+_K = 5
+"""Base points that represent a row."""
+
+_BLOCK_ROWS = 500
+
+
+def automatic_size(X: Rows | Any, rng: Seed = None) -> BaseSize:
+    """Return the number of base points from which on more would not help.
+
+    Held-out rows are represented by their nearest base points, weighted as in Eq. (8). Two rows are
+    close if they share base points. The measure is how many of a row's exact nearest neighbors are
+    among the rows that are close in this sense: with too few base points, whole regions look alike;
+    with too many, neighbors no longer share any. The work does not depend on the number of rows.
+
+    Parameters
+    ----------
+    X
+        Training data.
+    rng
+        Seed or generator of the held-out rows.
+
+    Returns
+    -------
+    The number, and how it was chosen.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((1797, 64))
+    >>> automatic_size(X)
+    BaseSize(n_base_points=400, reason='the minimum; chosen from 1,797 rows')
+    """
+    rows = X if isinstance(X, Rows) else Rows.centered(np.asarray(X), "automatic_size")
+    n = len(rows)
+    if n <= MIN_BASE_POINTS:
+        return BaseSize(n, f"all {n:,} rows")
+    if n <= MAX_SMALL_ROWS:
+        return BaseSize(MIN_BASE_POINTS, f"the minimum; chosen from {n:,} rows")
+    rng = _validation.make_generator(rng)
+    sizes = [size for size in SIZES if size * MIN_ROWS_PER_BASE_POINT <= n]
+    held_out, others = _split_sample(rows, sizes[-1], rng)
+    found = [neighborhood_recall(held_out, others[: sizes[0]])]
+    for size in sizes[1:]:
+        found.append(neighborhood_recall(held_out, others[:size]))
+        if found[-1] < (1 + MIN_GAIN) * found[-2]:
+            break
+    return _choose_size(sizes, found)
+
+
+def _choose_size(sizes: list[int], found: list[float]) -> BaseSize:
+    """Return the last size that was worth its cost, and what the next or the previous finds."""
+    at = len(found) - 1
+    if at == 0:
+        return BaseSize(sizes[0], f"the largest with {MIN_ROWS_PER_BASE_POINT} rows per base point")
+    gain = found[at] / max(found[at - 1], np.finfo(float).tiny) - 1
+    neighbors = "of the neighbors of held-out rows"
+    if gain >= MIN_GAIN:
+        lost = 100 * (1 - 1 / (1 + gain))
+        return BaseSize(sizes[at], f"{sizes[at - 1]:,} find {lost:.0f} % fewer {neighbors}")
+    more = f"only {100 * gain:.0f} % more" if gain >= 0.005 else "no more"
+    return BaseSize(sizes[at - 1], f"{sizes[at]:,} find {more} {neighbors}")
+
+
+def _split_sample(
+    rows: Rows, n_others: int, rng: np.random.Generator
+) -> tuple[Float32Array, Float32Array]:
+    """Return held-out rows and other rows, in random order, reduced if they are wide."""
+    n_held_out = min(N_HELD_OUT, len(rows) - n_others)
+    sample = rows.sample(n_held_out + n_others, rng)
+    if is_wide(rows.n_features):
+        sample = sample @ randomized_directions(sample, N_DIRECTIONS).T
+    sample = np.ascontiguousarray(sample[rng.permutation(len(sample))])
+    return sample[:n_held_out], sample[n_held_out:]
+
+
+def neighborhood_recall(held_out: Float32Array, base: Float32Array) -> float:
+    """Return the fraction of nearest neighbors that are found by sharing base points.
+
+    Parameters
+    ----------
+    held_out
+        Rows that are not in the base set.
+    base
+        The base set.
+
+    Returns
+    -------
+    The mean over the held-out rows of the fraction of their ten exact nearest neighbors that are
+    among the ten rows with the most similar weights.
+
+    Examples
+    --------
+    Two far groups of points; each base point represents one of them:
+
+    >>> points = np.repeat([[0.0], [9.0]], 11, axis=0) + np.random.default_rng(0).random((22, 1))
+    >>> base = np.array([[0.0], [9.0]])
+    >>> neighborhood_recall(points.astype(np.float32), base.astype(np.float32))
+    1.0
+    """
+    weights = _weigh(held_out, base)
+    transposed = weights.T.tocsr()
+    n_found = 0
+    for start in range(0, len(held_out), _BLOCK_ROWS):
+        rows = np.arange(start, min(start + _BLOCK_ROWS, len(held_out)))
+        exact = _exact_neighbors(held_out, rows)
+        similarity = (weights[rows] @ transposed).toarray()
+        similarity[np.arange(len(rows)), rows] = 0
+        k = exact.shape[1]
+        close = np.argsort(-similarity, axis=1, kind="stable")[:, :k]
+        shares_any = np.take_along_axis(similarity, close, axis=1) > 0
+        is_exact = (close[:, :, None] == exact[:, None]).any(axis=2)
+        n_found += int((is_exact & shares_any).sum())
+    return n_found / max(len(held_out) * k, 1)
+
+
+def _exact_neighbors(points: Float32Array, rows: Int64Array) -> Int64Array:
+    """Return the nearest points of some of the points, without themselves."""
+    k = min(_N_NEIGHBORS, len(points) - 1)
+    found = np.asarray(faiss.knn(points[rows], points, k + 1)[1], np.int64)
+    # Each point is usually its own nearest; a duplicate may precede it.
+    order = np.argsort(found == rows[:, None], axis=1, kind="stable")
+    return np.take_along_axis(found, order, axis=1)[:, :k]
+
+
+def _weigh(rows: Float32Array, base: Float32Array) -> csr_array:
+    """Return the weights of the base points in each row, as in Eq. (8)."""
+    k = min(_K, len(base))
+    sq_distances, indices = faiss.knn(rows, base, k)
+    excess = sq_distances - sq_distances[:, :1]
+    weights = np.exp(-excess / max(float(excess.mean()), np.finfo(np.float32).tiny))
+    weights /= np.linalg.norm(weights, axis=1, keepdims=True)
+    starts = np.arange(0, weights.size + 1, k)
+    return csr_array((weights.ravel(), indices.ravel(), starts), shape=(len(rows), len(base)))
