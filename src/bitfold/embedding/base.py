@@ -195,7 +195,7 @@ class StochasticEmbedding(Embedding):
     def __init__(
         self,
         perplexity: float | None = None,
-        max_iter: int = 500,
+        max_iter: int = 400,
         learning_rate: float | None = None,
     ) -> None:
         self.perplexity = perplexity

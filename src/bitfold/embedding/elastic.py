@@ -54,7 +54,7 @@ class ElasticEmbedding(StochasticEmbedding):
     def __init__(
         self,
         perplexity: float | None = None,
-        max_iter: int = 500,
+        max_iter: int = 400,
         learning_rate: float | None = None,
         strength: float = 1.0,
     ) -> None:

@@ -202,7 +202,7 @@ class Schedule:
     fraction ``tolerance``. The default ``learning_rate`` is the number of points.
     """
 
-    max_iter: int = 500
+    max_iter: int = 400
     learning_rate: float | None = None
     tolerance: float = 1e-4
     on_step: StepCallback | None = None

@@ -65,7 +65,7 @@ class TSNE(StochasticEmbedding):
     def __init__(
         self,
         perplexity: float | None = None,
-        max_iter: int = 500,
+        max_iter: int = 400,
         learning_rate: float | None = None,
         exaggeration: float | None = None,
     ) -> None:

@@ -102,7 +102,7 @@ class DualHasher(Hasher):
         coarse: Hasher | None = None,
         fine: Hasher | None = None,
         n_coarse_bits: int | str = "auto",
-        coarse_weight: float = 1.0,
+        coarse_weight: float = 1.2,
         normalize: bool = False,
         random_state: Seed = None,
     ) -> None:
