@@ -21,16 +21,6 @@ core."""
 
 
 @njit(nogil=True, cache=True)
-def _count_ties(distances: Int64Array, limit: int) -> int:
-    """Return how many of some distances equal the limit; -1 if one is below it."""
-    n_tied, n_below = 0, 0
-    for i in range(distances.shape[0]):
-        n_tied += distances[i] == limit
-        n_below += distances[i] < limit
-    return -1 if n_below else n_tied
-
-
-@njit(nogil=True, cache=True)
 def _rank_tile(
     query: Words,
     words: Words,
@@ -52,18 +42,18 @@ def _rank_tile(
     that entry, which is the largest distance that still matters.
     """
     k = distances.shape[0]
-    # If each code has one item, no later tie is inserted: items are ascending.
-    only_counts = not starts.shape[0] and not deleted.shape[0]
-    start = find_chunk(words, query, first, last, limit, buffer)
+    # If each code has one item, later ties are only counted: items are ascending.
+    has_one_item = not starts.shape[0] and not deleted.shape[0]
+    start, n_near = find_chunk(words, query, first, last, limit, buffer)
     while start < last:
         stop = min(start + CHUNK, last)
-        measure_codes(words, start, stop, query, buffer)
-        new_ties = -1
-        if filled == k and only_counts:
-            new_ties = _count_ties(buffer[: stop - start], limit)
-        if new_ties >= 0:
-            n_tied += new_ties
+        only_ties = False
+        if filled == k and has_one_item:
+            only_ties = find_chunk(words, query, start, stop, limit - 1, buffer)[0] >= stop
+        if only_ties:
+            n_tied += n_near
         else:
+            measure_codes(words, start, stop, query, buffer)
             for i in range(stop - start):
                 if buffer[i] <= limit:
                     filled, n_tied = insert_items(
@@ -72,7 +62,7 @@ def _rank_tile(
                     )  # fmt: skip
                     if filled == k:
                         limit = int(distances[k - 1])
-        start = find_chunk(words, query, start + CHUNK, last, limit, buffer)
+        start, n_near = find_chunk(words, query, start + CHUNK, last, limit, buffer)
     return filled, n_tied, limit
 
 

@@ -1,8 +1,10 @@
 """Exact ranking by weighted Hamming distance: each bit that differs costs its weight.
 
 The weights of a query are rounded down to multiples of a scale and stored as bit planes. Popcounts
-of the planes bound the distance of a code from below, and only the codes whose bound is near enough
-are measured exactly. The other arguments are described in ``ranking``, ``postings`` and ``scan``.
+of the planes bound the distance of a code from below. The four high planes are read for every code,
+the four low ones if the first bound is near enough, and only the codes whose bound is still near
+enough are measured exactly. The other arguments are described in ``ranking``, ``postings`` and
+``scan``.
 """
 
 from __future__ import annotations
@@ -19,10 +21,12 @@ from bitfold._kernels.postings import count_live, live_item, member_range
 from bitfold._kernels.ranking import TILE
 from bitfold._kernels.scan import CHUNK
 from bitfold._kernels.sorted_list import insert_items
-from bitfold._types import BoolArray, Float64Array, Int64Array, UInt16Array, UInt32Array, Words
+from bitfold._types import BoolArray, Float64Array, Int32Array, Int64Array, UInt32Array, Words
 
-N_PLANES = 4
-"""Number of bit planes. With more, fewer codes are measured exactly, but each bound costs more."""
+N_PLANES = 8
+"""Number of bit planes: four that are read for every code, and four for the codes that are left."""
+
+_LOW_BITS = 4
 
 MAX_LEVEL = (1 << N_PLANES) - 1
 """Largest rounded weight, in units of the scale."""
@@ -80,7 +84,7 @@ def measure_weighted(words: Words, query: Words, weights: Float64Array, out: Flo
 def _bound_codes(
     words: Words, first: int, last: int, query: Words, planes: Words, out: Int64Array
 ) -> None:
-    """Write lower bounds of the distances of the codes [first, last), in units of the scale.
+    """Write what the high planes contribute to the bounds of the codes [first, last).
 
     This is the hot loop. It is written for four planes, because an inner loop over them would not
     be vectorized.
@@ -88,11 +92,22 @@ def _bound_codes(
     out[: last - first] = 0
     for w in range(words.shape[0]):
         column, word = words[w, first:last], query[w]
-        p, q, r, s = planes[0, w], planes[1, w], planes[2, w], planes[3, w]
+        p, q, r, s = planes[4, w], planes[5, w], planes[6, w], planes[7, w]
         for c in range(column.shape[0]):
             x = column[c] ^ word
             low = popcount(x & p) + 2 * popcount(x & q)
             out[c] += low + 4 * popcount(x & r) + 8 * popcount(x & s)
+
+
+@njit(nogil=True, cache=True)
+def _bound_low(words: Words, code: int, query: Words, planes: Words) -> int:
+    """Return what the low planes contribute to the bound of a code."""
+    total = 0
+    for w in range(words.shape[0]):
+        x = words[w, code] ^ query[w]
+        total += popcount(x & planes[0, w]) + 2 * popcount(x & planes[1, w])
+        total += 4 * popcount(x & planes[2, w]) + 8 * popcount(x & planes[3, w])
+    return total
 
 
 @njit(nogil=True, cache=True)
@@ -137,10 +152,11 @@ def _rank_tile(
     for start in range(first, last, CHUNK):
         stop = min(start + CHUNK, last)
         _bound_codes(words, start, stop, query, planes, buffer)
-        if not _count_within(buffer[: stop - start], limit):
+        if not _count_within(buffer[: stop - start], limit >> _LOW_BITS):
             continue
         for i in range(stop - start):
-            if buffer[i] <= limit:
+            high = buffer[i] << _LOW_BITS
+            if high <= limit and high + _bound_low(words, start + i, query, planes) <= limit:
                 d = _measure_code(words, start + i, query, weights)
                 if filled == k and d > distances[k - 1]:
                     continue
@@ -196,7 +212,7 @@ def _bound_all(
     members: UInt32Array,
     deleted: BoolArray,
     k: int,
-    bounds: UInt16Array,
+    bounds: Int32Array,
 ) -> int:
     """Bound the distances of all codes; return the smallest bound with k items."""
     counts = np.zeros(MAX_LEVEL * 64 * words.shape[0] + 1, np.int64)
@@ -205,8 +221,9 @@ def _bound_all(
         stop = min(start + CHUNK, words.shape[1])
         _bound_codes(words, start, stop, query, planes, buffer)
         for i in range(stop - start):
-            bounds[start + i] = buffer[i]
-            counts[buffer[i]] += count_live(start + i, starts, members, deleted)
+            low = _bound_low(words, start + i, query, planes)
+            bounds[start + i] = (buffer[i] << _LOW_BITS) + low
+            counts[bounds[start + i]] += count_live(start + i, starts, members, deleted)
     limit, total = 0, counts[0]
     while total < k and limit + 1 < counts.shape[0]:
         limit += 1
@@ -219,7 +236,7 @@ def _find_farthest(
     words: Words,
     query: Words,
     weights: Float64Array,
-    bounds: UInt16Array,
+    bounds: Int32Array,
     limit: int,
 ) -> float:
     """Return the largest distance of the codes whose bound is within the limit."""
@@ -235,7 +252,7 @@ def _list_items(
     words: Words,
     query: Words,
     weights: Float64Array,
-    bounds: UInt16Array,
+    bounds: Int32Array,
     limit: int,
     starts: UInt32Array,
     members: UInt32Array,
@@ -278,7 +295,7 @@ def rank_by_sorting(
 ) -> None:
     """Rank like :func:`rank_by_insertion`, for large k: sort all codes that can be near enough."""
     k = distances.shape[1]
-    bounds = np.empty(words.shape[1], np.uint16)
+    bounds = np.empty(words.shape[1], np.int32)
     for q in range(queries.shape[0]):
         limit = _bound_all(words, queries[q], planes[q], starts, members, deleted, k, bounds)
         # The codes within this limit have k items, so that no farther code is among the k nearest.
