@@ -148,13 +148,16 @@ def check_query_embedding(query_embedding: ArrayLike, codes: Codes) -> Float32Ar
 def check_embedding(query_embedding: Any, shape: tuple[int, int], owner: str) -> Float32Array:
     """Return an embedding of the given shape as float32, checked to be finite."""
     name = "query_embedding"
-    array = np.asarray(query_embedding)
+    try:
+        array = np.asarray(query_embedding)
+    except ValueError:
+        _validation.raise_invalid(name, owner, f"of shape {shape}", "rows of different lengths")
     if array.dtype.kind not in "fiu":
         raise ParameterTypeError(name, owner, "an array of real numbers", f"dtype {array.dtype}")
     if array.shape != shape:
         requirement = f"of shape {shape}, one row per query and one column per bit"
         _validation.raise_invalid(name, owner, requirement, f"shape {array.shape}")
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         embedding = array.astype(np.float32)
         # A sum that fits into float32 also means that no value is NaN or infinite.
         fits = np.isfinite(np.abs(array, dtype=np.float64).sum(axis=1).astype(np.float32))
