@@ -155,7 +155,7 @@ def check_embedding(query_embedding: Any, shape: tuple[int, int], owner: str) ->
     if array.dtype.kind not in "fiu":
         raise ParameterTypeError(name, owner, "an array of real numbers", f"dtype {array.dtype}")
     if array.shape != shape:
-        requirement = f"of shape {shape}, one row per query and one column per bit"
+        requirement = f"of shape {shape} (queries, bits)"
         _validation.raise_invalid(name, owner, requirement, f"shape {array.shape}")
     with np.errstate(over="ignore", invalid="ignore"):
         embedding = array.astype(np.float32)

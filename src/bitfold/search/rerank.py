@@ -255,7 +255,7 @@ class RerankByEmbedding:
         out = np.empty(ids.shape)
         for part in _split_rows(len(ids), ids.shape[1] * signs.shape[1]):
             # One call per block: stores fetch codes from a database.
-            words = codes_of(ids[part].ravel()).words().reshape(*ids[part].shape, -1)
+            words = codes_of(ids[part].ravel()).words().reshape(*ids[part].shape, signs.shape[1])
             for row, candidates in enumerate(words, part.start):
                 weighted.measure_weighted(candidates.T, signs[row], weights[row], out[row])
         return out

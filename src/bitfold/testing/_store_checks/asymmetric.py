@@ -32,9 +32,7 @@ def check_query_embedding(make_index: Callable[[int], Any]) -> None:
             assert_equal(found.distances.tolist(), expected.tolist(), f"distances of {subject}")
 
 
-def _random_embedding(
-    n_bits: int, n_items: int, seed: int
-) -> tuple[UInt8Array, Ids, Float32Array]:
+def _random_embedding(n_bits: int, n_items: int, seed: int) -> tuple[UInt8Array, Ids, Float32Array]:
     """Return codes that repeat, ids, and reals, some of which are zero or equal."""
     bits, ids, queries = random_items(n_bits, n_items, seed)
     reals = np.random.default_rng(seed).standard_normal(queries.shape).astype(np.float32)
