@@ -26,6 +26,7 @@ from benchmarks.measuring import Ratio, time_best, time_both, time_once
 from bitfold import datasets
 from bitfold.datasets import Dataset
 from bitfold.errors import MissingDataError
+from bitfold.hashers import ITQ
 
 N_ROWS, N_QUERIES, K = 1_000_000, 1000, 10
 
@@ -233,7 +234,7 @@ def compare_asymmetric() -> list[Ratio]:
     cases = [("random codes", make_random_codes(N_ROWS, 128, 0), embedding)]
     vectors = load_sift_vectors()
     if vectors is not None:
-        hasher = bf.hashers.ITQ(128, random_state=0).fit(vectors)
+        hasher = ITQ(128, random_state=0).fit(vectors)
         Q = vectors[rng.choice(len(vectors), N_ASYMMETRIC, replace=False)]
         noisy = Q + rng.normal(0, 10, Q.shape)
         cases.append(("ITQ codes of SIFT", hasher.encode(vectors), hasher.embed(noisy)))

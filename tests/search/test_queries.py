@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,14 +42,16 @@ def assert_is_oracle(
 ) -> None:
     """Check ids, distances and ties against the distances of all items."""
     assert hits.n_tied is not None
-    for row, found, far, n_tied in zip(distances, *hits, strict=True):
+    columns = zip(distances, hits.ids, hits.distances, hits.n_tied, strict=True)
+    for row, found, far, n_tied in columns:
         order = np.lexsort((ids, row))[:k]
         assert found.tolist() == ids[order].tolist()
         assert far.tolist() == row[order].astype(far.dtype).tolist()
         assert n_tied == (np.count_nonzero(row == row[order[-1]]) if len(order) else 0)
 
 
-class Case(NamedTuple):
+@dataclass
+class Case:
     """An index of several segments with deletions, its live items, and queries."""
 
     index: bf.HammingIndex
@@ -158,20 +161,21 @@ def test_wrong_embedding(embedding: Any, message: str) -> None:
 @pytest.mark.parametrize("embedding", [REALS.astype(str), REALS > 0, REALS * 1j, [[None] * 3] * 2])
 def test_embedding_that_is_not_numeric(embedding: Any) -> None:
     index = bf.HammingIndex(3)
-    with pytest.raises(ParameterTypeError, match="query_embedding of search .* dtype"):
+    with pytest.raises(ParameterTypeError, match=r"query_embedding of search .* dtype"):
         index.search(bf.Codes.from_bits(REALS > 0), query_embedding=embedding)
 
 
 def test_embedding_in_both_arguments() -> None:
     index, rerank = bf.HammingIndex(3), bf.RerankByEmbedding(REALS)
-    with pytest.raises(ParameterError, match="rerank of search .* got RerankByEmbedding"):
+    with pytest.raises(ParameterError, match=r"rerank of search .* got RerankByEmbedding"):
         index.search(bf.Codes.from_bits(REALS > 0), query_embedding=REALS, rerank=rerank)
 
 
 def test_no_queries_and_an_empty_index() -> None:
     index, nothing = bf.HammingIndex(3), np.empty((0, 3))
     hits = index.search(bf.Codes.from_bits(REALS > 0), query_embedding=REALS)
-    assert (hits.ids.shape, hits.distances.dtype) == ((2, 0), np.float32)
+    assert hits.ids.shape == (2, 0)
+    assert hits.distances.dtype == np.float32
     assert hits.n_tied is not None and hits.n_tied.tolist() == [0, 0]
     index.add(bf.Codes.from_bits(REALS > 0))
     hits = index.search(bf.Codes.from_bits(nothing > 0), query_embedding=nothing)

@@ -100,7 +100,7 @@ class Answer(NamedTuple):
         if self.n_tied is None or not len(self.ids):
             return False
         # Asymmetric distances are rounded, so that more of them may look equal than are.
-        return self.n_tied > np.count_nonzero(self.distances == self.distances[-1])
+        return self.n_tied > int(np.count_nonzero(self.distances == self.distances[-1]))
 
 
 class TieCounter:
