@@ -233,11 +233,7 @@ def _bound_all(
 
 @njit(nogil=True, cache=True)
 def _find_farthest(
-    words: Words,
-    query: Words,
-    weights: Float64Array,
-    bounds: Int32Array,
-    limit: int,
+    words: Words, query: Words, weights: Float64Array, bounds: Int32Array, limit: int
 ) -> float:
     """Return the largest distance of the codes whose bound is within the limit."""
     farthest = 0.0
