@@ -21,13 +21,17 @@ from usearch.index import MetricKind, ScalarKind
 from usearch.index import search as search_usearch
 
 import bitfold as bf
-from benchmarks.data import make_hasher, make_random_codes
+from benchmarks.data import load_sift_vectors, make_hasher, make_random_codes
 from benchmarks.measuring import Ratio, time_best, time_both, time_once
 from bitfold import datasets
 from bitfold.datasets import Dataset
 from bitfold.errors import MissingDataError
+from bitfold.hashers import ITQ
 
 N_ROWS, N_QUERIES, K = 1_000_000, 1000, 10
+
+N_ASYMMETRIC = 200
+"""Number of queries of asymmetric search."""
 
 MULTI_HASH_SETTINGS = [(3, 16), (3, 18), (3, 20), (3, 21), (4, 14), (4, 16)]
 """Numbers of hash tables and of bits per table for faiss's IndexBinaryMultiHash."""
@@ -40,6 +44,7 @@ def run() -> list[Ratio]:
         *compare_random_codes(128, 1.5),
         *compare_random_codes(256, 1.5),
         *compare_radius(),
+        *compare_asymmetric(),
         *compare_learned_codes(),
         time_opening(),
     ]
@@ -220,6 +225,38 @@ def compare_learned_codes() -> list[Ratio]:
         name = f"top-10, IMH codes of {data.name}, m=1,000: times faiss flat"
         ratios.append(Ratio(name, theirs / ours, 6, at_least=True, note=note))
     return ratios
+
+
+def compare_asymmetric() -> list[Ratio]:
+    """Compare asymmetric search with our own Hamming search, on random and on learned codes."""
+    rng = np.random.default_rng(1)
+    embedding = rng.standard_normal((N_ASYMMETRIC, 128), dtype=np.float32)
+    cases = [("random codes", make_random_codes(N_ROWS, 128, 0), embedding)]
+    vectors = load_sift_vectors()
+    if vectors is not None:
+        hasher = ITQ(128, random_state=0).fit(vectors)
+        Q = vectors[rng.choice(len(vectors), N_ASYMMETRIC, replace=False)]
+        noisy = Q + rng.normal(0, 10, Q.shape)
+        cases.append(("ITQ codes of SIFT", hasher.encode(vectors), hasher.embed(noisy)))
+    return [compare_with_hamming(*case) for case in cases]
+
+
+def compare_with_hamming(
+    name: str, database: bf.Codes, embedding: NDArray[np.floating[Any]]
+) -> Ratio:
+    """Compare both kinds of search on the same codes, after checking some answers."""
+    index = make_index(database)
+    queries = bf.Codes.from_bits(embedding > 0)
+    hits = index.search(queries[:5], K, query_embedding=embedding[:5])
+    dots = embedding[:5].astype(np.float64) @ (2.0 * database.unpack().T - 1)
+    np.testing.assert_array_equal(hits.ids, np.argsort(-dots, axis=1, kind="stable")[:, :K])
+    ours, hamming = time_both(
+        lambda: index.search(queries, K, query_embedding=embedding),
+        lambda: index.search(queries, K),
+    )
+    note = f"{N_ASYMMETRIC} queries: {ours:.3f} s, Hamming {hamming:.3f} s"
+    title = f"asymmetric top-10, {len(database):,} × 128 bits, {name}: of our Hamming top-10"
+    return Ratio(title, ours / hamming, 5.0, note=note)
 
 
 def load_datasets() -> list[Dataset]:

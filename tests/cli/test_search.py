@@ -25,12 +25,49 @@ def test_from_vectors_to_answers(bitfold: Run, files: Path, tmp_path: Path) -> N
     done = bitfold("index", codes, "--out", index)
     assert re.match(r".*my\.index: 1,797 codes of 32 bits, \d+ distinct\.\n$", done.stdout)
     done = bitfold("search", index, "--model", model, queries, "-k", "10", "--json")
-    hits = bf.HammingIndex.open(index).search(bf.load(model).encode(X[:3]), 10)
+    hasher = bf.load(model)
+    hits = bf.HammingIndex.open(index).search(
+        hasher.encode(X[:3]), 10, query_embedding=hasher.embed(X[:3])
+    )
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert [line["query"] for line in lines] == [0, 1, 2]
     assert [line["ids"] for line in lines] == hits.ids.tolist()
     assert [line["distances"] for line in lines] == hits.distances.tolist()
+    assert hits.n_tied is not None
+    assert [line["n_tied"] for line in lines] == hits.n_tied.tolist()
     assert list_names(tmp_path) == ["m.bitfold", "my.index", "q.npy", "x.codes"]
+
+
+def test_symmetric(warm: Run, files: Path) -> None:
+    search = ["search", str(files / "my.index"), "--model", str(files / "m.bitfold")]
+    done = warm(*search, str(files / "x.npy"), "-k", "3", "--symmetric", "--json")
+    hits = bf.HammingIndex.open(files / "my.index").search(
+        bf.load(files / "m.bitfold").encode(X), 3
+    )
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [line["distances"] for line in lines] == hits.distances.tolist()
+    assert hits.n_tied is not None
+    assert [line["n_tied"] for line in lines] == hits.n_tied.tolist()
+
+
+def test_cut_ties_are_reported(warm: Run, tmp_path: Path) -> None:
+    codes = bf.Codes(np.array([[0]] * 7 + [[255]] * 2 + [[15]], np.uint8), 8)
+    index = bf.HammingIndex(8)
+    index.add(codes)
+    index.save(tmp_path / "my.index")
+    # Of the four queries, one has a tie that is shown completely, and one has no tie.
+    np.save(tmp_path / "q.npy", codes.packed[[0, 1, 7, 9]])
+    search = ["search", str(tmp_path / "my.index"), str(tmp_path / "q.npy")]
+    done = warm(*search, "-k", "2")
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 9)
+    assert re.fullmatch(
+        r"For 3 of 4 queries, the last result ties with others \(median 7 items .*\).*\n",
+        done.stderr,
+    )
+    assert warm(*search, "-k", "1000").stderr == ""
+    done = warm(*search, "-k", "2", "--json")
+    assert done.stderr == ""
+    assert [json.loads(line)["n_tied"] for line in done.stdout.splitlines()] == [7, 7, 2, 9]
 
 
 def test_rerank(warm: Run, files: Path) -> None:

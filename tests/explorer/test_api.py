@@ -69,7 +69,9 @@ def test_search_equals_the_index_without_the_query(
 ) -> None:
     index = bf.HammingIndex.open(digits / f"{('long', 'short')[model]}.index")
     hits = index.search(index.codes([17]), k=11)
-    wanted = [(i, d) for i, d in zip(*(side[0].tolist() for side in hits), strict=True) if i != 17]
+    wanted = [
+        (i, d) for i, d in zip(*(side[0].tolist() for side in hits[:2]), strict=True) if i != 17
+    ]
     found = ask(client, "search", query="item:17", model=model)
     assert [(int(h["id"]), h["distance"]) for h in found["hits"]] == wanted[:10]
     assert found["query"]["code"] == index.codes([17]).packed.tobytes().hex()

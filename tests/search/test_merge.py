@@ -47,6 +47,12 @@ def test_one_part_is_cut_to_k() -> None:
     hits = merge_hits([Hits(np.array([[4, 2, 7]]), np.array([[0, 1, 1]]))], k=2)
     assert hits.ids.tolist() == [[4, 2]]
     assert hits.distances.tolist() == [[0, 1]]
+    assert hits.n_tied is None
+
+
+def test_ties_of_one_part_that_is_cut() -> None:
+    part = Hits(np.array([[4, 2, 7]]), np.array([[0, 1, 1]]), np.array([9]))
+    assert [merge_hits([part], k).n_tied for k in (1, 2, 3)] == [1, 9, 9]
 
 
 def test_group_by_query() -> None:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitfold._types import Ids
+from bitfold.search.queries import CodeQueries
 from bitfold.search.segment import Segment
 from bitfold.search.segments import SegmentList, compact
 
@@ -29,7 +30,9 @@ def test_parts_equal_their_merger(sizes: list[int], seed: int) -> None:
     assert len(segments) == len(merged) == cuts[-1] - len(deleted)
     queries = rng.integers(0, 8, (3, 1)).astype(np.uint64)
     for found, expected in zip(
-        segments.nearest(queries, 5), merged.nearest(queries, 5), strict=True
+        segments.nearest(CodeQueries(queries), 5),
+        merged.nearest(CodeQueries(queries), 5),
+        strict=True,
     ):
         np.testing.assert_array_equal(found, expected)
     near, expected_near = segments.within(queries, 1), merged.within(queries, 1)

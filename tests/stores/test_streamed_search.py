@@ -21,6 +21,8 @@ def test_results_match_one_index() -> None:
         found, expected = search_batches(BATCHES, CODES[:5], k), index.search(CODES[:5], k)
         assert np.array_equal(found.ids, expected.ids)
         assert np.array_equal(found.distances, expected.distances)
+        assert found.n_tied is not None and expected.n_tied is not None
+        assert np.array_equal(found.n_tied, expected.n_tied)
     near, inside = search_batches_within(BATCHES, CODES[:5], 1), index.within(CODES[:5], 1)
     assert np.array_equal(near.offsets, inside.offsets)
     assert np.array_equal(near.ids, inside.ids)

@@ -48,9 +48,28 @@ class ForgottenDigest(FaissStore):
         self._model_digest = None
 
 
+class MiscountedTies(FaissStore):
+    def _search_exact(self, codes: bf.Codes, k: int, conditions: Any) -> Hits:
+        found = super()._search_exact(codes, k, conditions)
+        return found._replace(n_tied=np.ones(len(codes), np.int64))
+
+
+class IgnoredEmbedding(FaissStore):
+    def search(self, codes: bf.Codes, k: int = 10, **options: Any) -> Hits:
+        return super().search(codes, k, **options | {"query_embedding": None})
+
+
+class FewCandidates(FaissStore):
+    def search(self, codes: bf.Codes, k: int = 10, **options: Any) -> Hits:
+        return super().search(codes, k, n_candidates=1, **options)
+
+
 @pytest.mark.parametrize(
     ("store", "check"),
     [
+        (MiscountedTies, "check_results_match_hamming_index"),
+        (IgnoredEmbedding, "check_query_embedding"),
+        (FewCandidates, "check_query_embedding"),
         (TiesByReversedId, "check_results_match_brute_force"),
         (StrictRadius, "check_results_match_brute_force"),
         (ReusedIds, "check_ids_are_not_reused"),

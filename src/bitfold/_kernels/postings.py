@@ -34,15 +34,21 @@ def live_item(position: int, members: UInt32Array, deleted: BoolArray) -> Any:
 
 
 @njit(nogil=True, cache=True)
-def count_live(code: int, starts: UInt32Array, members: UInt32Array, deleted: BoolArray) -> int:
-    """Return the number of live items of a code."""
-    first, last = member_range(code, starts)
+def count_live_from(first: int, last: int, members: UInt32Array, deleted: BoolArray) -> int:
+    """Return the number of live items at the positions [first, last) of ``members``."""
     if not deleted.shape[0]:
         return last - first
     n_live = 0
     for e in range(first, last):
         n_live += live_item(e, members, deleted) >= 0
     return n_live
+
+
+@njit(nogil=True, cache=True)
+def count_live(code: int, starts: UInt32Array, members: UInt32Array, deleted: BoolArray) -> int:
+    """Return the number of live items of a code."""
+    first, last = member_range(code, starts)
+    return count_live_from(first, last, members, deleted)
 
 
 @njit(nogil=True, cache=True)

@@ -9,41 +9,15 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from bitfold._kernels.keys import distance_of, item_of
-from bitfold._kernels.postings import append_keys, count_live, live_item, member_range
+from bitfold._kernels.keys import distance_of, item_of, pack_key
+from bitfold._kernels.postings import append_keys, count_live
 from bitfold._kernels.scan import CHUNK, find_chunk, measure_codes
-from bitfold._kernels.sorted_list import insert
+from bitfold._kernels.sorted_list import insert_items
 from bitfold._types import BoolArray, Int32Array, Int64Array, UInt16Array, UInt32Array, Words
 
-_TILE = 1 << 15
+TILE = 1 << 15
 """Number of words that all queries scan before the next tile, so that they stay in the cache of a
 core."""
-
-
-@njit(nogil=True, cache=True)
-def _insert_items(
-    code: int,
-    d: int,
-    starts: UInt32Array,
-    members: UInt32Array,
-    deleted: BoolArray,
-    distances: Int32Array,
-    items: Int64Array,
-    filled: int,
-) -> int:
-    """Insert the items of a code until one does not fit; later ones would not fit either."""
-    k = distances.shape[0]
-    first, last = member_range(code, starts)
-    for e in range(first, last):
-        item = live_item(e, members, deleted)
-        if item < 0:
-            continue
-        if filled == k and (
-            d > distances[k - 1] or (d == distances[k - 1] and item > items[k - 1])
-        ):
-            break
-        filled = insert(distances, items, filled, d, item)
-    return filled
 
 
 @njit(nogil=True, cache=True)
@@ -58,31 +32,38 @@ def _rank_tile(
     distances: Int32Array,
     items: Int64Array,
     filled: int,
+    n_tied: int,
     limit: int,
     buffer: Int64Array,
-) -> tuple[int, int]:
+) -> tuple[int, int, int]:
     """Insert the codes [first, last) into the list of a query.
 
-    Return the length of the list, and the largest distance at which an item of a later code
-    would still be inserted.
+    Return the length of the list, the number of ties with its last entry, and the distance of
+    that entry, which is the largest distance that still matters.
     """
     k = distances.shape[0]
-    start = find_chunk(words, query, first, last, limit, buffer)
+    # If each code has one item, later ties are only counted: items are ascending.
+    has_one_item = not starts.shape[0] and not deleted.shape[0]
+    start, n_near = find_chunk(words, query, first, last, limit, buffer)
     while start < last:
         stop = min(start + CHUNK, last)
-        measure_codes(words, start, stop, query, buffer)
-        for i in range(stop - start):
-            if buffer[i] <= limit:
-                c = start + i
-                filled = _insert_items(
-                    c, buffer[i], starts, members, deleted, distances, items, filled
-                )
-                if filled == k:
-                    # A tie is inserted only before the last entry, and items are ascending.
-                    is_late = not starts.shape[0] or items[k - 1] <= members[starts[c]]
-                    limit = int(distances[k - 1]) - is_late
-        start = find_chunk(words, query, start + CHUNK, last, limit, buffer)
-    return filled, limit
+        only_ties = False
+        if filled == k and has_one_item:
+            only_ties = find_chunk(words, query, start, stop, limit - 1, buffer)[0] >= stop
+        if only_ties:
+            n_tied += n_near
+        else:
+            measure_codes(words, start, stop, query, buffer)
+            for i in range(stop - start):
+                if buffer[i] <= limit:
+                    filled, n_tied = insert_items(
+                        start + i, buffer[i], starts, members, deleted,
+                        distances, items, filled, n_tied,
+                    )  # fmt: skip
+                    if filled == k:
+                        limit = int(distances[k - 1])
+        start, n_near = find_chunk(words, query, start + CHUNK, last, limit, buffer)
+    return filled, n_tied, limit
 
 
 @njit(nogil=True, cache=True)
@@ -96,22 +77,24 @@ def rank_by_insertion(
     deleted: BoolArray,
     distances: Int32Array,
     items: Int64Array,
+    n_tied: Int64Array,
 ) -> None:
     """Write the k nearest items of the codes [first, last) to the row of each query.
 
     Rows are sorted by distance, then item. If there are fewer than k items, the rest of the row
-    is unchanged. k is the number of columns of ``distances`` and should be small.
+    is unchanged. k is the number of columns of ``distances`` and should be small. ``n_tied``, all
+    zeros at first, receives the number of items whose distance is that of the last entry.
     """
     buffer = np.empty(CHUNK, np.int64)
     filled = np.zeros(queries.shape[0], np.int64)
     limits = np.full(queries.shape[0], 64 * words.shape[0])
-    tile = _TILE // words.shape[0] // CHUNK * CHUNK
+    tile = TILE // words.shape[0] // CHUNK * CHUNK
     for begin in range(first, last, tile):
         end = min(begin + tile, last)
         for q in range(queries.shape[0]):
-            filled[q], limits[q] = _rank_tile(
+            filled[q], n_tied[q], limits[q] = _rank_tile(
                 queries[q], words, begin, end, starts, members, deleted,
-                distances[q], items[q], filled[q], limits[q], buffer,
+                distances[q], items[q], filled[q], n_tied[q], limits[q], buffer,
             )  # fmt: skip
 
 
@@ -124,6 +107,7 @@ def rank_by_sorting(
     deleted: BoolArray,
     distances: Int32Array,
     items: Int64Array,
+    n_tied: Int64Array,
 ) -> None:
     """Rank like :func:`rank_by_insertion`, for large k: sort a radius that has k items."""
     k = distances.shape[1]
@@ -139,6 +123,8 @@ def rank_by_sorting(
         for i in range(k):
             distances[q, i] = distance_of(keys[i])
             items[q, i] = item_of(keys[i])
+        # The k-th item is at the radius, because a smaller one has fewer than k items.
+        n_tied[q] = n_items - np.searchsorted(keys, pack_key(radius, 0))
 
 
 @njit(nogil=True, cache=True)

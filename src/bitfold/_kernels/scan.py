@@ -17,8 +17,8 @@ CHUNK = 256
 
 
 @njit(nogil=True, cache=True)
-def _find_chunk_1(words: Words, query: Words, start: int, last: int, limit: int) -> int:
-    """Return the start of the next chunk with a code of one word within ``limit``.
+def _find_chunk_1(words: Words, query: Words, start: int, last: int, limit: int) -> tuple[int, int]:
+    """Return the start of the next chunk with codes of one word within ``limit``, and their number.
 
     These are the hot loops: xor, popcount and compare without a branch, so that they are
     vectorized. Common widths have their own loop; the general loop needs a buffer.
@@ -30,14 +30,14 @@ def _find_chunk_1(words: Words, query: Words, start: int, last: int, limit: int)
         for i in range(a.shape[0]):
             near += popcount(a[i] ^ p) <= limit
         if near:
-            break
+            return start, near
         start += CHUNK
-    return start
+    return start, 0
 
 
 @njit(nogil=True, cache=True)
-def _find_chunk_2(words: Words, query: Words, start: int, last: int, limit: int) -> int:
-    """Return the start of the next chunk with a code of two words within ``limit``."""
+def _find_chunk_2(words: Words, query: Words, start: int, last: int, limit: int) -> tuple[int, int]:
+    """Return the next chunk of codes of two words as :func:`_find_chunk_1` does."""
     p, q = query[0], query[1]
     while start < last:
         stop = min(start + CHUNK, last)
@@ -46,14 +46,14 @@ def _find_chunk_2(words: Words, query: Words, start: int, last: int, limit: int)
         for i in range(a.shape[0]):
             near += popcount(a[i] ^ p) + popcount(b[i] ^ q) <= limit
         if near:
-            break
+            return start, near
         start += CHUNK
-    return start
+    return start, 0
 
 
 @njit(nogil=True, cache=True)
-def _find_chunk_4(words: Words, query: Words, start: int, last: int, limit: int) -> int:
-    """Return the start of the next chunk with a code of four words within ``limit``."""
+def _find_chunk_4(words: Words, query: Words, start: int, last: int, limit: int) -> tuple[int, int]:
+    """Return the next chunk of codes of four words as :func:`_find_chunk_1` does."""
     p, q, r, s = query[0], query[1], query[2], query[3]
     while start < last:
         stop = min(start + CHUNK, last)
@@ -64,9 +64,9 @@ def _find_chunk_4(words: Words, query: Words, start: int, last: int, limit: int)
             front = popcount(a[i] ^ p) + popcount(b[i] ^ q)
             near += front + popcount(c[i] ^ r) + popcount(d[i] ^ s) <= limit
         if near:
-            break
+            return start, near
         start += CHUNK
-    return start
+    return start, 0
 
 
 @njit(nogil=True, cache=True)
@@ -82,8 +82,11 @@ def measure_codes(words: Words, i: int, j: int, query: Words, out: Int64Array) -
 @njit(nogil=True, cache=True)
 def find_chunk(
     words: Words, query: Words, start: int, last: int, limit: int, buffer: Int64Array
-) -> int:
-    """Return the start of the next chunk with a code of any width within ``limit``."""
+) -> tuple[int, int]:
+    """Return the start of the next chunk with codes within ``limit``, and their number.
+
+    If there are none, the start is at least ``last``.
+    """
     n_words = words.shape[0]
     if n_words == 1:
         return _find_chunk_1(words, query, start, last, limit)
@@ -98,9 +101,9 @@ def find_chunk(
         for i in range(stop - start):
             near += buffer[i] <= limit
         if near:
-            break
+            return start, near
         start += CHUNK
-    return start
+    return start, 0
 
 
 @njit(nogil=True, cache=True)
@@ -124,7 +127,7 @@ def scan_within(
     filled = 0
     for q in range(queries.shape[0]):
         begin = filled
-        start = find_chunk(words, queries[q], 0, last, radius, buffer)
+        start, _ = find_chunk(words, queries[q], 0, last, radius, buffer)
         while start < last:
             stop = min(start + CHUNK, last)
             measure_codes(words, start, stop, queries[q], buffer)
@@ -132,7 +135,7 @@ def scan_within(
                 if buffer[i] <= radius:
                     c = start + i
                     filled = append_keys(c, buffer[i], starts, members, deleted, keys, filled)
-            start = find_chunk(words, queries[q], start + CHUNK, last, radius, buffer)
+            start, _ = find_chunk(words, queries[q], start + CHUNK, last, radius, buffer)
         ends[q] = filled
         if filled <= keys.shape[0]:
             keys[begin:filled].sort()

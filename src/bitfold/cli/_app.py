@@ -18,7 +18,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "fit": "Learn codes from vectors, and write the model.",
         "encode": "Encode vectors with a model, and write a codes file.",
         "index": "Build an index from codes.",
-        "search": "Find the nearest items of an index by Hamming distance.",
+        "search": "Find the nearest items of an index.",
     },
     "Measure": {
         "evaluate": "Measure how good the codes of a model are.",

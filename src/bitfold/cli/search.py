@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import statistics
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+import numpy as np
 import typer
 from typer import Argument, Option
 
@@ -16,7 +18,7 @@ from bitfold.cli._inputs import VECTOR_FORMATS, check_exists, open_vectors, read
 from bitfold.cli._terminal import show_progress
 from bitfold.codes import Codes
 from bitfold.errors import ModelMismatchError
-from bitfold.hashers import load
+from bitfold.hashers import Hasher, load
 from bitfold.io import open_codes, open_source
 from bitfold.search import HammingIndex, RerankByVectors
 
@@ -44,11 +46,16 @@ def search(
     ] = None,
     candidates: Annotated[int, Option(min=1, help="Nearest codes per query to re-rank.")] = 200,
     metric: Annotated[str, Option(help="Metric of re-ranking: l2, ip or cosine.")] = "l2",
+    symmetric: Annotated[
+        bool, Option("--symmetric", help="Compare codes only, by Hamming distance.")
+    ] = False,
     as_json: Annotated[bool, Option("--json", help="Print one line of JSON per query.")] = False,
 ) -> None:
-    """Find the nearest items of an index by Hamming distance.
+    """Find the nearest items of an index.
 
-    Prints query, rank, id and distance, separated by tabs. Ties go by id.
+    With a model, the reals behind the query's bits are compared with the stored bits (asymmetric
+    search); with --symmetric, --radius or query codes, the distance is the Hamming distance.
+    Prints query, rank, id and distance, separated by tabs. Ties are in order of id.
 
     Example: bitfold search my.index --model model.bitfold queries.npy -k 10 --json
     """
@@ -58,11 +65,15 @@ def search(
     if metric not in ("l2", "ip", "cosine"):
         raise typer.BadParameter(f"--metric must be l2, ip or cosine, got {metric!r}.")
     check_exists(index, model, queries, rerank)
-    request = SearchRequest(k or DEFAULT_K, radius, rerank, candidates, metric)
-    for number, (ids, distances) in enumerate(_answer(index, model, queries, request)):
+    request = SearchRequest(k or DEFAULT_K, radius, rerank, candidates, metric, symmetric)
+    ties = TieCounter()
+    for number, answer in enumerate(_answer(index, model, queries, request)):
         if not (number or as_json):
             typer.echo("query\trank\tid\tdistance")
-        typer.echo(_format(number, ids.tolist(), distances.tolist(), as_json), nl=False)
+        typer.echo(_format(number, answer, as_json), nl=False)
+        ties.add(answer)
+    if not as_json and ties.n_cut:
+        typer.echo(ties.describe(), err=True)
 
 
 class SearchRequest(NamedTuple):
@@ -73,75 +84,132 @@ class SearchRequest(NamedTuple):
     rerank: Path | None
     candidates: int
     metric: str
+    symmetric: bool
 
 
-def _format(query: int, ids: list[int], distances: list[float], as_json: bool) -> str:
+class Answer(NamedTuple):
+    """The items of one query, nearest first, and the number of items tied with the last."""
+
+    ids: AnyArray
+    distances: AnyArray
+    n_tied: int | None = None
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether other items are as near as the last one."""
+        if self.n_tied is None or not len(self.ids):
+            return False
+        # Asymmetric distances are rounded, so that more of them may look equal than are.
+        return self.n_tied > int(np.count_nonzero(self.distances == self.distances[-1]))
+
+
+class TieCounter:
+    """Counts the queries whose last result ties with items that are not shown."""
+
+    def __init__(self) -> None:
+        self.n_queries = 0
+        self._sizes: list[int] = []
+
+    @property
+    def n_cut(self) -> int:
+        """Number of queries with such a tie."""
+        return len(self._sizes)
+
+    def add(self, answer: Answer) -> None:
+        """Count one query."""
+        self.n_queries += 1
+        if answer.is_cut and answer.n_tied is not None:
+            self._sizes.append(answer.n_tied)
+
+    def describe(self) -> str:
+        """Return the counts as one line."""
+        return (
+            f"For {self.n_cut:,} of {self.n_queries:,} queries, the last result ties with others "
+            f"(median {statistics.median_high(self._sizes):,} items at the same distance); "
+            "ties are in order of id."
+        )
+
+
+def _format(query: int, answer: Answer, as_json: bool) -> str:
     """Return an answer as a line of JSON, or as one line per item."""
+    ids, distances = answer.ids.tolist(), answer.distances.tolist()
     if as_json:
-        return json.dumps({"query": query, "ids": ids, "distances": distances}) + "\n"
+        line = {"query": query, "ids": ids, "distances": distances, "n_tied": answer.n_tied}
+        return json.dumps(line) + "\n"
     items = enumerate(zip(ids, distances, strict=True), 1)
     return "".join(f"{query}\t{rank}\t{id_}\t{far:g}\n" for rank, (id_, far) in items)
 
 
+class QueryBlock(NamedTuple):
+    """Some queries: their codes, and for vectors also these and their embedding."""
+
+    codes: Codes
+    vectors: AnyArray
+    embedding: AnyArray | None = None
+
+
 def _answer(
     index_path: Path, model: Path | None, queries: Path, request: SearchRequest
-) -> Iterator[tuple[AnyArray, AnyArray]]:
-    """Yield the ids and distances of each query, block by block."""
+) -> Iterator[Answer]:
+    """Yield the answer to each query, block by block."""
     with show_progress() as display, display.spinner("searching"):
         index = HammingIndex.open(index_path)
         originals = None if request.rerank is None else read_vectors(request.rerank)
         if model is None:
             blocks = _read_codes(queries, index.n_bits)
         else:
-            blocks = _encode_queries(queries, model, index, index_path)
+            hasher = _load_model(model, index, index_path)
+            is_asymmetric = not request.symmetric and request.radius is None
+            blocks = _encode_queries(queries, hasher, is_asymmetric)
         first = next(blocks, None)
-        answers = [] if first is None else list(_search(index, *first, request, originals))
+        answers = [] if first is None else list(_search(index, first, request, originals))
     # The spinner has disappeared when the first answers are printed.
     yield from answers
-    for codes, vectors in blocks:
-        yield from _search(index, codes, vectors, request, originals)
+    for block in blocks:
+        yield from _search(index, block, request, originals)
 
 
-def _read_codes(queries: Path, n_bits: int) -> Iterator[tuple[Codes, AnyArray]]:
+def _read_codes(queries: Path, n_bits: int) -> Iterator[QueryBlock]:
     """Yield query codes from a file."""
     codes = open_codes(queries, n_bits)
     for start in range(0, len(codes), QUERY_BLOCK):
         block = codes[start : start + QUERY_BLOCK]
-        yield block, block.packed
+        yield QueryBlock(block, block.packed)
 
 
-def _encode_queries(
-    queries: Path, model: Path, index: HammingIndex, index_path: Path
-) -> Iterator[tuple[Codes, AnyArray]]:
-    """Yield the codes of query vectors, and the vectors."""
+def _load_model(model: Path, index: HammingIndex, index_path: Path) -> Hasher:
+    """Return the model, after checking that it made the codes of the index."""
     hasher = load(model)
     if index.model_digest not in (None, hasher.model_digest):
         raise ModelMismatchError(
             f"{model} did not make the codes of {index_path}: its digest is "
             f"{hasher.model_digest}, that of the index {index.model_digest}."
         )
+    return hasher
+
+
+def _encode_queries(queries: Path, hasher: Hasher, is_asymmetric: bool) -> Iterator[QueryBlock]:
+    """Yield the codes of query vectors, the vectors, and their embedding if it is needed."""
     source: Any = open_source(open_vectors(queries))
     start = 0
     for codes in hasher.encode_blocks(source):
-        yield codes, source[start : start + len(codes)]
+        vectors = source[start : start + len(codes)]
+        yield QueryBlock(codes, vectors, hasher.embed(vectors) if is_asymmetric else None)
         start += len(codes)
 
 
 def _search(
-    index: HammingIndex,
-    codes: Codes,
-    vectors: AnyArray,
-    request: SearchRequest,
-    originals: AnyArray | None,
-) -> Iterator[tuple[AnyArray, AnyArray]]:
-    """Yield the ids and distances of each query of a block, nearest first."""
+    index: HammingIndex, block: QueryBlock, request: SearchRequest, originals: AnyArray | None
+) -> Iterator[Answer]:
+    """Yield the answer to each query of a block."""
     if request.radius is not None:
-        found = index.within(codes, request.radius)
+        found = index.within(block.codes, request.radius)
         for start, stop in pairwise(found.offsets.tolist()):
-            yield found.ids[start:stop], found.distances[start:stop]
+            yield Answer(found.ids[start:stop], found.distances[start:stop])
         return
     rerank = None
     if originals is not None:
-        rerank = RerankByVectors(originals, vectors, request.candidates, request.metric)
-    hits = index.search(codes, request.k, rerank=rerank)
-    yield from zip(hits.ids, hits.distances, strict=True)
+        rerank = RerankByVectors(originals, block.vectors, request.candidates, request.metric)
+    hits = index.search(block.codes, request.k, query_embedding=block.embedding, rerank=rerank)
+    counts = [None] * len(hits.ids) if hits.n_tied is None else hits.n_tied.tolist()
+    yield from map(Answer, hits.ids, hits.distances, counts)

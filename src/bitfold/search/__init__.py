@@ -1,4 +1,4 @@
-"""Search: exact Hamming ranking, radius lookup, re-ranking, and an index that survives a crash."""
+"""Search: exact ranking by codes or embeddings, radius lookup, re-ranking, and a durable index."""
 
 from bitfold.search.contract import CodeIndex, Reranker, check_codes
 from bitfold.search.ids import (
@@ -10,9 +10,11 @@ from bitfold.search.ids import (
 )
 from bitfold.search.index import HammingIndex
 from bitfold.search.merge import group_radius_hits, merge_hits, merge_radius_hits
+from bitfold.search.queries import check_query_embedding
 from bitfold.search.rerank import (
     RerankByEmbedding,
     RerankByVectors,
+    check_rerank,
     count_candidates,
     rerank_hits,
 )
@@ -31,6 +33,8 @@ __all__ = [
     "Reranker",
     "check_codes",
     "check_ids",
+    "check_query_embedding",
+    "check_rerank",
     "check_unique_ids",
     "count_candidates",
     "group_radius_hits",

@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
-from bitfold._types import Float32Array, Ids
+from bitfold._types import FloatingArray, Ids
 from bitfold.codes import Codes
 from bitfold.errors import ParameterTypeError
 from bitfold.search.results import Batch, Hits, RadiusHits
@@ -37,7 +37,7 @@ class Reranker(Protocol):
     def n_candidates(self) -> int:
         """Number of nearest codes to measure per query."""
 
-    def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> Float32Array:
+    def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> FloatingArray:
         """Return the distance of each candidate to its query.
 
         Parameters
@@ -113,7 +113,14 @@ class CodeIndex(ABC):
         """
 
     @abstractmethod
-    def search(self, codes: Codes, k: int = 10, *, rerank: Any = None) -> Hits:
+    def search(
+        self,
+        codes: Codes,
+        k: int = 10,
+        *,
+        query_embedding: ArrayLike | None = None,
+        rerank: Any = None,
+    ) -> Hits:
         """Find the k nearest codes of each query, ties by id.
 
         Parameters
@@ -122,17 +129,22 @@ class CodeIndex(ABC):
             Query codes.
         k
             Number of codes per query, at least 1. All are returned if there are fewer.
+        query_embedding
+            ``hasher.embed(Q)``, to rank the codes by it instead of by Hamming distance. A store
+            may rank only the codes that are nearest by Hamming distance.
         rerank
             A :class:`Reranker`, which orders the nearest codes by a finer distance.
 
         Returns
         -------
-        Ids and distances of shape ``(n_queries, min(k, len(self)))``.
+        Ids and distances of shape ``(n_queries, min(k, len(self)))``, and the number of ties;
+        :class:`Hits` describes the distances of each kind of search.
 
         Raises
         ------
         ParameterError
-            If the codes have another length, or ``k`` is not an integer of at least 1.
+            If the codes have another length, ``k`` is not an integer of at least 1, or
+            ``query_embedding`` is not that of the query codes.
         """
 
     @abstractmethod

@@ -14,7 +14,8 @@ from bitfold.codes import Codes, combine_digests, count_bytes
 from bitfold.search.contract import MAX_BITS, CodeIndex, Reranker, check_codes
 from bitfold.search.disk.index_folder import IndexFolder
 from bitfold.search.ids import IdAssigner, check_ids, raise_duplicate_ids, raise_unknown_ids
-from bitfold.search.rerank import count_candidates, rerank_hits
+from bitfold.search.queries import make_queries
+from bitfold.search.rerank import check_rerank, count_candidates, rerank_hits
 from bitfold.search.results import Batch, Buckets, Hits, RadiusHits
 from bitfold.search.segment import Segment
 from bitfold.search.segments import SegmentList, compact
@@ -107,7 +108,14 @@ class HammingIndex(CodeIndex):
         segments = self._segments.without(unique)
         self._replace(segments, self._next_id, self._model_digest)
 
-    def search(self, codes: Codes, k: int = 10, *, rerank: Reranker | None = None) -> Hits:
+    def search(
+        self,
+        codes: Codes,
+        k: int = 10,
+        *,
+        query_embedding: ArrayLike | None = None,
+        rerank: Reranker | None = None,
+    ) -> Hits:
         """Find the k nearest codes of each query, ties by id.
 
         Parameters
@@ -116,27 +124,49 @@ class HammingIndex(CodeIndex):
             Query codes.
         k
             Number of codes per query, at least 1. All are returned if there are fewer.
+        query_embedding
+            ``hasher.embed(Q)``, one row per query, one column per bit: asymmetric search. All
+            stored codes are ranked by the dot product of these reals with their bits as ±1, which
+            is finer than the Hamming distance.
         rerank
             :class:`RerankByVectors` or :class:`RerankByEmbedding`, which order the nearest codes
-            by a finer distance.
+            by a finer distance. With ``query_embedding``, the candidates are the nearest by it,
+            and only :class:`RerankByVectors` is meaningful.
 
         Returns
         -------
-        Ids and distances of shape ``(n_queries, min(k, len(self)))``.
+        Ids and distances of shape ``(n_queries, min(k, len(self)))``, and the number of ties;
+        :class:`Hits` describes the distances of each kind of search.
 
         Raises
         ------
         ParameterError
-            If the codes have another length, or ``k`` is not an integer of at least 1.
+            If the codes have another length, ``k`` is not an integer of at least 1, or
+            ``query_embedding`` is not finite, has another shape, or its signs are not the bits of
+            the query codes.
         ModelMismatchError
             If the query codes were made by another model than those in the index.
+
+        Examples
+        --------
+        >>> index = HammingIndex(n_bits=2)
+        >>> index.add(Codes.from_bits([[0, 1], [1, 0]]))
+        >>> embedding = np.array([[0.25, 5.0]])
+        >>> hits = index.search(Codes.from_bits(embedding > 0), query_embedding=embedding)
+        >>> hits.ids.tolist(), hits.distances.tolist(), hits.n_tied.tolist()
+        ([[0, 1]], [[0.25, 5.0]], [1])
         """
         self._check_codes(codes)
         _validation.check_integer(k, "k", "search", low=1)
-        if rerank is None:
-            return self._segments.nearest(codes.words(), k)
-        candidates = self._segments.nearest(codes.words(), count_candidates(rerank, k))
-        return rerank_hits(candidates, rerank, k, self.codes)
+        check_rerank(rerank, query_embedding)
+        queries = make_queries(codes, query_embedding)
+        if rerank is not None:
+            candidates = self._segments.nearest(queries, count_candidates(rerank, k))
+            return rerank_hits(candidates, rerank, k, self.codes)
+        hits = self._segments.nearest(queries, k)
+        if query_embedding is not None:
+            hits = hits._replace(distances=hits.distances.astype(np.float32))
+        return hits
 
     def within(self, codes: Codes, radius: int = 2) -> RadiusHits:
         """Find all codes within a Hamming radius of each query: the paper's hash lookup.

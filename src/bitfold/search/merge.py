@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bitfold._types import AnyArray, Ids, SignedIntArray
+from bitfold._types import AnyArray, Ids, Int64Array, SignedIntArray
 from bitfold.search.results import Hits, RadiusHits
 
 
@@ -22,20 +22,38 @@ def merge_hits(parts: Sequence[Hits], k: int) -> Hits:
 
     Returns
     -------
-    The k nearest items of each query, ties by id.
+    The k nearest items of each query, ties by id. ``n_tied`` is None if a part does not have it.
 
     Examples
     --------
-    >>> near = Hits(np.array([[4, 2]]), np.array([[1, 3]]))
-    >>> far = Hits(np.array([[3, 0]]), np.array([[1, 9]]))
-    >>> merge_hits([near, far], k=3)
-    Hits(ids=array([[3, 4, 2]]), distances=array([[1, 1, 3]]))
+    >>> near = Hits(np.array([[4, 2]]), np.array([[1, 3]]), n_tied=np.array([5]))
+    >>> far = Hits(np.array([[3, 0]]), np.array([[1, 9]]), n_tied=np.array([1]))
+    >>> hits = merge_hits([near, far], k=3)
+    >>> hits.ids.tolist(), hits.distances.tolist(), hits.n_tied.tolist()
+    ([[3, 4, 2]], [[1, 1, 3]], [5])
     """
     if len(parts) == 1:
-        return Hits(parts[0].ids[:, :k], parts[0].distances[:, :k])
-    ids = np.concatenate([part.ids for part in parts], axis=1)
-    distances = np.concatenate([part.distances for part in parts], axis=1)
-    return Hits(*sort_rows(ids, distances, k))
+        ids, distances = parts[0].ids[:, :k], parts[0].distances[:, :k]
+    else:
+        ids, distances = sort_rows(
+            np.concatenate([part.ids for part in parts], axis=1),
+            np.concatenate([part.distances for part in parts], axis=1),
+            k,
+        )
+    return Hits(ids, distances, _add_ties(parts, distances[:, -1:]))
+
+
+def _add_ties(parts: Sequence[Hits], last: AnyArray) -> Int64Array | None:
+    """Return the number of items at the last distance of each query; None if a part lacks it."""
+    total = np.zeros(len(last), np.int64)
+    for part in parts:
+        if part.n_tied is None:
+            return None
+        # A part that ends at another distance has all its items at the last distance in the row.
+        counts = np.count_nonzero(part.distances == last, axis=1)
+        ends_there = (part.distances[:, -1:] == last).any(axis=1)
+        total += np.where(ends_there, part.n_tied, counts)
+    return total
 
 
 def sort_rows(ids: Ids, distances: AnyArray, k: int) -> tuple[Ids, AnyArray]:

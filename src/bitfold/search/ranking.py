@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from bitfold._kernels import ranking
 from bitfold._threads import count_threads, map_blocks
-from bitfold._types import Int32Array, Int64Array, Words
 from bitfold.search.ids import MAX_ID
-from bitfold.search.merge import sort_rows
+from bitfold.search.merge import merge_hits
+from bitfold.search.queries import Queries
 from bitfold.search.results import Hits
 from bitfold.search.segment import Segment
 
@@ -19,52 +18,50 @@ _MIN_WORDS_FOR_THREADS = 1 << 18
 """Number of words to scan from which the work is split over threads."""
 
 
-def rank_segment(segment: Segment, queries: Words, k: int) -> Hits:
+def rank_segment(segment: Segment, queries: Queries, k: int) -> Hits:
     """Return the k nearest live items of each query; k is at most their number."""
     few_queries = len(queries) < 2 * count_threads()
     if few_queries and k <= _MAX_K_BY_INSERTION and segment.words.size >= _MIN_WORDS_FOR_THREADS:
-        items, distances = _split_codes(segment, queries, k)
+        found = _split_codes(segment, queries, k)
     else:
-        items, distances = _split_queries(segment, queries, k)
-    return Hits(segment.ids_of(items), distances)
+        found = _split_queries(segment, queries, k)
+    return found._replace(ids=segment.ids_of(found.ids))
 
 
-def _split_queries(segment: Segment, queries: Words, k: int) -> tuple[Int64Array, Int32Array]:
-    """Rank with the queries split over the threads."""
+def _split_queries(segment: Segment, queries: Queries, k: int) -> Hits:
+    """Rank with the queries split over the threads; the ids are item numbers."""
     shape = (len(queries), k)
-    items, distances = np.empty(shape, np.int64), np.empty(shape, np.int32)
+    items, distances = np.empty(shape, np.int64), np.empty(shape, queries.too_far.dtype)
+    n_tied = np.zeros(len(queries), np.int64)
 
     def rank(part: slice) -> None:
-        out = (distances[part], items[part])
+        out = (distances[part], items[part], n_tied[part])
+        arrays, kernels = queries.part(part), queries.kernels
         if k > _MAX_K_BY_INSERTION:
-            ranking.rank_by_sorting(queries[part], segment.words, *segment.postings, *out)
+            kernels.rank_by_sorting(*arrays, segment.words, *segment.postings, *out)
         else:
-            last = segment.n_distinct
-            ranking.rank_by_insertion(
-                queries[part], segment.words, 0, last, *segment.postings, *out
-            )
+            codes = (segment.words, 0, segment.n_distinct, *segment.postings)
+            kernels.rank_by_insertion(*arrays, *codes, *out)
 
     step = int(np.clip(len(queries) // (4 * count_threads()), 1, 64))
     parts = [slice(i, i + step) for i in range(0, len(queries), step)]
     n_words = segment.words.size * len(queries)
     for _ in map(rank, parts) if n_words < _MIN_WORDS_FOR_THREADS else map_blocks(rank, parts):
         pass
-    return items, distances
+    return Hits(items, distances, n_tied)
 
 
-def _split_codes(segment: Segment, queries: Words, k: int) -> tuple[Int64Array, Int32Array]:
-    """Rank with the codes split over the threads, and merge."""
+def _split_codes(segment: Segment, queries: Queries, k: int) -> Hits:
+    """Rank with the codes split over the threads, and merge; the ids are item numbers."""
     edges = np.linspace(0, segment.n_distinct, count_threads() + 1).astype(int)
-    shape = (len(queries), k)
-    # A part with fewer than k items leaves the rest of its rows farther than any code.
-    too_far = 64 * len(segment.words) + 1
+    shape, arrays = (len(queries), k), queries.part(slice(None))
 
-    def rank(part: int) -> tuple[Int64Array, Int32Array]:
-        items, distances = np.full(shape, MAX_ID), np.full(shape, too_far, np.int32)
+    def rank(part: int) -> Hits:
+        # A part with fewer than k items leaves the rest of its rows farther than any code.
+        items, distances = np.full(shape, MAX_ID), np.full(shape, queries.too_far)
+        n_tied = np.zeros(len(queries), np.int64)
         codes = (segment.words, edges[part], edges[part + 1], *segment.postings)
-        ranking.rank_by_insertion(queries, *codes, distances, items)
-        return items, distances
+        queries.kernels.rank_by_insertion(*arrays, *codes, distances, items, n_tied)
+        return Hits(items, distances, n_tied)
 
-    parts = map_blocks(rank, range(count_threads()))
-    items, distances = (np.concatenate(column, axis=1) for column in zip(*parts, strict=True))
-    return sort_rows(items, distances, k)
+    return merge_hits(list(map_blocks(rank, range(count_threads()))), k)

@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
-from bitfold._types import Float32Array, Ids, Int64Array
+from bitfold._kernels import weighted
+from bitfold._types import Float32Array, Float64Array, Ids, Int64Array
 from bitfold.codes import Codes
 from bitfold.errors import DataError
 from bitfold.search.contract import Reranker
 from bitfold.search.ids import check_ids
 from bitfold.search.merge import sort_rows
+from bitfold.search.queries import check_embedding, make_weights
 from bitfold.search.results import Hits
 
 _FLOATS_PER_BLOCK = 1 << 22
@@ -38,16 +40,18 @@ def rerank_hits(hits: Hits, rerank: Reranker, k: int, codes_of: Callable[[Ids], 
 
     Returns
     -------
-    The k nearest candidates of each query by the new distance, ties by id.
+    The k nearest candidates of each query by the new distance, ties by id. ``n_tied`` is None,
+    because items that are not candidates are not measured.
 
     Examples
     --------
     >>> rerank = RerankByVectors(np.array([[0.0], [3.0], [1.0]]), queries=np.array([[2.0]]))
     >>> hits = Hits(np.array([[0, 1, 2]]), np.array([[0, 0, 0]]))
     >>> rerank_hits(hits, rerank, k=2, codes_of=lambda ids: None)
-    Hits(ids=array([[1, 2]]), distances=array([[1., 1.]], dtype=float32))
+    Hits(ids=array([[1, 2]]), distances=array([[1., 1.]], dtype=float32), n_tied=None)
     """
-    return Hits(*sort_rows(hits.ids, rerank.measure(hits.ids, codes_of), k))
+    ids, distances = sort_rows(hits.ids, rerank.measure(hits.ids, codes_of), k)
+    return Hits(ids, distances.astype(np.float32, copy=False))
 
 
 def count_candidates(rerank: Reranker, k: int) -> int:
@@ -76,6 +80,30 @@ def count_candidates(rerank: Reranker, k: int) -> int:
     """
     owner = type(rerank).__name__
     return max(k, _validation.check_integer(rerank.n_candidates, "n_candidates", owner, low=1))
+
+
+def check_rerank(rerank: Any, query_embedding: ArrayLike | None) -> None:
+    """Raise if both arguments of a search rank by an embedding.
+
+    Parameters
+    ----------
+    rerank
+        The re-ranker of the search, or None.
+    query_embedding
+        The embedding of the search, or None.
+
+    Raises
+    ------
+    ParameterError
+        If there is an embedding, and the re-ranker uses one too.
+
+    Examples
+    --------
+    >>> check_rerank(None, query_embedding=np.zeros((1, 8)))
+    """
+    if query_embedding is not None and isinstance(rerank, RerankByEmbedding):
+        requirement = "None or by vectors, because query_embedding already ranks the codes"
+        _validation.raise_invalid("rerank", "search", requirement, "RerankByEmbedding")
 
 
 @dataclass(frozen=True)
@@ -177,9 +205,8 @@ class RerankByVectors:
 class RerankByEmbedding:
     """Re-rank by the query's real embedding against the candidates' bits.
 
-    No original vectors are needed. The distance is Σ |y_j| over the bits j that differ from the
-    sign of y_j: the Hamming distance in which each bit is weighted by the query's distance from
-    the threshold. It also breaks the ties of the Hamming distance.
+    The distances are those of ``index.search(codes, k, query_embedding=...)``, which compares the
+    embedding with all stored codes. Use this class to compare it with the candidates only.
 
     Parameters
     ----------
@@ -202,7 +229,7 @@ class RerankByEmbedding:
     query_embedding: Any
     n_candidates: int = 200
 
-    def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> Float32Array:
+    def measure(self, ids: Ids, codes_of: Callable[[Ids], Codes]) -> Float64Array:
         """Return the distance of each candidate to its query.
 
         Parameters
@@ -214,26 +241,23 @@ class RerankByEmbedding:
 
         Returns
         -------
-        Distances of the same shape as ``ids``.
+        Distances of the same shape as ``ids``, in float64.
 
         Raises
         ------
         ParameterError
-            If ``query_embedding`` has a wrong shape.
-        DataError
-            If ``query_embedding`` is not finite.
+            If ``query_embedding`` is not numeric or not finite, or has another shape.
         """
-        owner, name = "RerankByEmbedding", "query_embedding"
-        reals = _validation.check_matrix(self.query_embedding, owner, name=name)
-        reals = np.asarray(reals, np.float32)
-        _validation.check_finite(reals, owner, name=name)
-        n_bits = codes_of(ids[:1, :1].ravel()).n_bits
-        _check_shape(reals, (len(ids), n_bits), name, owner)
-        out = np.empty(ids.shape, np.float32)
-        for part in _split_rows(len(ids), ids.shape[1] * n_bits):
-            bits = codes_of(ids[part].ravel()).unpack().reshape(*ids[part].shape, n_bits)
-            differs = bits != (reals[part, None] > 0)
-            out[part] = np.einsum("qcb,qb->qc", differs, np.abs(reals[part]), dtype=np.float32)
+        shape = len(ids), codes_of(ids[:1, :1].ravel()).n_bits
+        embedding = check_embedding(self.query_embedding, shape, "RerankByEmbedding")
+        signs = Codes.from_bits(embedding > 0).words()
+        weights = make_weights(embedding, signs.shape[1])
+        out = np.empty(ids.shape)
+        for part in _split_rows(len(ids), ids.shape[1] * signs.shape[1]):
+            # One call per block: stores fetch codes from a database.
+            words = codes_of(ids[part].ravel()).words().reshape(*ids[part].shape, signs.shape[1])
+            for row, candidates in enumerate(words, part.start):
+                weighted.measure_weighted(candidates.T, signs[row], weights[row], out[row])
         return out
 
 

@@ -19,20 +19,35 @@ class Hits(NamedTuple):
     ids
         Ids of the items, one row per query.
     distances
-        Their distances: integers for Hamming distances, float32 after re-ranking.
+        Their distances; smaller is nearer. What they are depends on the search:
+
+        - by codes: the Hamming distance, an integer, the number of bits that differ;
+        - by ``query_embedding`` or :class:`RerankByEmbedding`: float32, the sum of ``|embedding|``
+          over the bits in which the code differs from the signs of the embedding. This is
+          ``(sum |embedding| - dot) / 2``, where ``dot`` is the dot product of the embedding with
+          the bits as ±1. So the order is that of the dot product, and an equal code has
+          distance 0;
+        - by :class:`RerankByVectors`: float32, its metric.
+    n_tied
+        How many of the stored items are as far as the last item returned, one number per query.
+        The last item itself is counted, so 1 means that there is no tie. If more items are tied
+        than the row shows, they were left out only because their ids are larger. The asymmetric
+        distances of ``query_embedding`` are compared in float64, before they are rounded. None
+        after re-ranking, and for stores that do not count ties.
 
     Examples
     --------
     >>> from bitfold import Codes, HammingIndex
     >>> index = HammingIndex(n_bits=2)
-    >>> index.add(Codes.from_bits([[0, 0], [1, 1]]))
+    >>> index.add(Codes.from_bits([[0, 0], [1, 1], [1, 1], [1, 1]]))
     >>> hits = index.search(Codes.from_bits([[0, 0]]), k=2)
-    >>> hits.ids.tolist(), hits.distances.tolist()
-    ([[0, 1]], [[0, 2]])
+    >>> hits.ids.tolist(), hits.distances.tolist(), hits.n_tied.tolist()
+    ([[0, 1]], [[0, 2]], [3])
     """
 
     ids: Ids
     distances: AnyArray
+    n_tied: Int64Array | None = None
 
 
 class RadiusHits(NamedTuple):

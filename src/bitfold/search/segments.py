@@ -9,6 +9,7 @@ import numpy as np
 from bitfold._types import BoolArray, Ids, Words
 from bitfold.search.lookup import RadiusLookup
 from bitfold.search.merge import merge_hits, merge_radius_hits
+from bitfold.search.queries import Queries
 from bitfold.search.ranking import rank_segment
 from bitfold.search.results import Hits, RadiusHits
 from bitfold.search.segment import Segment
@@ -47,15 +48,14 @@ class SegmentList:
         """Number of codes that a scan reads."""
         return sum(segment.n_distinct for segment in self.segments)
 
-    def nearest(self, words: Words, k: int) -> Hits:
+    def nearest(self, queries: Queries, k: int) -> Hits:
         """Return the k nearest items of each query, or all if there are fewer."""
         parts = [
-            rank_segment(segment, words, min(k, len(segment)))
+            rank_segment(segment, queries, min(k, len(segment)))
             for segment in self.segments
             if len(segment)
         ]
-        shape = (len(words), 0)
-        return merge_hits(parts or [Hits(np.empty(shape, np.int64), np.empty(shape, np.int32))], k)
+        return merge_hits(parts or [_find_nothing(queries)], k)
 
     def within(self, words: Words, radius: int) -> RadiusHits:
         """Return the items within a radius of each query."""
@@ -106,6 +106,13 @@ class SegmentList:
         if segment not in self._lookups:
             self._lookups[segment] = RadiusLookup(segment, self.n_bits)
         return self._lookups[segment]
+
+
+def _find_nothing(queries: Queries) -> Hits:
+    """Return the hits of queries in an index without items."""
+    shape = (len(queries), 0)
+    distances = np.empty(shape, queries.too_far.dtype)
+    return Hits(np.empty(shape, np.int64), distances, np.zeros(len(queries), np.int64))
 
 
 def compact(segments: Sequence[Segment]) -> list[Segment]:

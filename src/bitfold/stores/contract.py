@@ -19,7 +19,13 @@ from bitfold._types import BoolArray, Float32Array, Ids, ProgressCallback
 from bitfold.codes import Codes, combine_digests
 from bitfold.search import Batch, CodeIndex, Hits, RadiusHits, Reranker, check_codes
 from bitfold.search.ids import raise_unknown_ids
-from bitfold.search.rerank import count_candidates, rerank_hits
+from bitfold.search.queries import check_query_embedding
+from bitfold.search.rerank import (
+    RerankByEmbedding,
+    check_rerank,
+    count_candidates,
+    rerank_hits,
+)
 from bitfold.stores.conditions import Where, parse_conditions
 from bitfold.stores.loading import BatchLoader
 from bitfold.stores.schema import StoreSchema
@@ -119,6 +125,8 @@ class Store(CodeIndex):
         codes: Codes,
         k: int = 10,
         *,
+        query_embedding: ArrayLike | None = None,
+        n_candidates: int = 200,
         rerank: Reranker | RerankByStoredVectors | None = None,
         where: Where | None = None,
         exact: bool = True,
@@ -131,9 +139,17 @@ class Store(CodeIndex):
             Query codes.
         k
             Number of codes per query, at least 1. If fewer codes match, all are returned.
+        query_embedding
+            ``hasher.embed(Q)``, one row per query, one column per bit: asymmetric search. The
+            nearest codes by Hamming distance are ranked by the dot product of these reals with
+            their bits as ±1. Only :class:`bitfold.HammingIndex` ranks all codes by it.
+        n_candidates
+            Number of nearest codes that ``query_embedding`` ranks per query; at least k are
+            ranked. Re-rankers have their own number.
         rerank
             Orders the nearest codes by a finer distance: :class:`RerankByStoredVectors`,
-            :class:`bitfold.RerankByVectors` or :class:`bitfold.RerankByEmbedding`.
+            :class:`bitfold.RerankByVectors` or :class:`bitfold.RerankByEmbedding`, the last only
+            without ``query_embedding``.
         where
             Conditions on the columns, in the form of pyarrow's filters: ``[("label", "=", 3)]``.
             All conditions of a list must hold; of a list of lists, at least one list must hold.
@@ -144,7 +160,9 @@ class Store(CodeIndex):
         Returns
         -------
         Hits
-            Ids and distances, one row per query.
+            Ids and distances, one row per query; :class:`bitfold.search.Hits` describes the
+            distances of each kind of search. The number of ties is None if the engine does not
+            count them, for ``exact=False``, and after re-ranking.
 
         Raises
         ------
@@ -157,16 +175,20 @@ class Store(CodeIndex):
         _validation.check_integer(k, "k", "search", low=1)
         conditions = self._compile_where(where)
         find = self._search_exact if exact else self._search_index
-        if rerank is None:
+        steps = self._list_rerankers(codes, query_embedding, n_candidates, rerank)
+        if not steps:
             return find(codes, k, conditions)
-        if isinstance(rerank, RerankByStoredVectors):
-            rerank = rerank.bind(self.vectors)
-        n_candidates = count_candidates(rerank, k)
+        # Each step leaves as many codes as the later ones measure, and the last one k.
+        sizes = [k]
+        for step in reversed(steps):
+            sizes.insert(0, count_candidates(step, sizes[0]))
         with self._snapshot():
-            found = find(codes, n_candidates, conditions)
+            found = find(codes, sizes[0], conditions)
             if not found.ids.size:
                 return Hits(found.ids[:, :k], found.distances[:, :k].astype(np.float32))
-            return rerank_hits(found, rerank, k, self.codes)
+            for step, size in zip(steps, sizes[1:], strict=True):
+                found = rerank_hits(found, step, size, self.codes)
+            return found
 
     def within(self, codes: Codes, radius: int = 2, *, where: Where | None = None) -> RadiusHits:
         """Find all codes within a Hamming radius of each query.
@@ -252,18 +274,31 @@ class Store(CodeIndex):
         """Read one state of the store, so that no candidate vanishes before it is measured."""
         return nullcontext()
 
+    def _list_rerankers(
+        self, codes: Codes, query_embedding: ArrayLike | None, n_candidates: int, rerank: Any
+    ) -> list[Reranker]:
+        """Return what orders the nearest codes: the embedding of the queries, then ``rerank``."""
+        check_rerank(rerank, query_embedding)
+        steps: list[Reranker] = []
+        if query_embedding is not None:
+            embedding = check_query_embedding(query_embedding, codes)
+            steps.append(RerankByEmbedding(embedding, n_candidates))
+        if isinstance(rerank, RerankByStoredVectors):
+            rerank = rerank.bind(self.vectors)
+        return steps if rerank is None else [*steps, rerank]
+
     def _search_index(self, codes: Codes, k: int, conditions: Any) -> Hits:
         """Search the engine's index; search exactly for queries with fewer than k results."""
         near = self._probe_index(codes, k, conditions)
         is_short = np.diff(near.offsets) < k
         if is_short.all():
-            return self._search_exact(codes, k, conditions)
+            return self._search_exact(codes, k, conditions)._replace(n_tied=None)
         found = Hits(np.empty((len(codes), k), np.int64), np.empty((len(codes), k), np.int32))
         items = near.offsets[:-1][~is_short, None] + np.arange(k)
         found.ids[~is_short], found.distances[~is_short] = near.ids[items], near.distances[items]
         if is_short.any():
             rest = self._search_exact(codes[is_short], k, conditions)
-            found.ids[is_short], found.distances[is_short] = rest
+            found.ids[is_short], found.distances[is_short] = rest.ids, rest.distances
         return found
 
     def _check_queries(self, codes: Any) -> None:

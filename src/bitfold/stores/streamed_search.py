@@ -13,7 +13,8 @@ from bitfold.search import Batch, HammingIndex, Hits, RadiusHits, merge_hits, me
 def search_batches(batches: Iterable[Batch], codes: Codes, k: int) -> Hits:
     """Return the k nearest codes of each query, ties by id; all of them if there are fewer."""
     shape = len(codes), 0
-    best = Hits(np.empty(shape, np.int64), np.empty(shape, np.int32))
+    n_tied = np.zeros(len(codes), np.int64)
+    best = Hits(np.empty(shape, np.int64), np.empty(shape, np.int32), n_tied)
     for index in _build_indexes(batches, codes.n_bits):
         best = merge_hits([best, index.search(codes, k)], k)
     return best

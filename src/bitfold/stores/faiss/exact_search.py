@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
-from bitfold._types import Ids
+from bitfold._types import Ids, Int64Array
 from bitfold.codes import Codes
 from bitfold.search import Hits, RadiusHits, group_radius_hits
 from bitfold.stores.faiss.binary_index import BinaryIndex
@@ -20,27 +21,33 @@ def search_flat(index: BinaryIndex, codes: Codes, k: int) -> Hits:
     k = min(k, len(index))
     if not k or not len(codes):
         shape = len(codes), k
-        return Hits(np.empty(shape, np.int64), np.empty(shape, np.int32))
+        n_tied = np.zeros(len(codes), np.int64)
+        return Hits(np.empty(shape, np.int64), np.empty(shape, np.int32), n_tied)
     # One more result than needed shows whether the k-th distance is a tie.
     distances, positions = index.storage.search(codes.packed, min(k + 1, len(index)))
     ids = index.ids[positions]
     order = np.lexsort((ids, distances), axis=1)
     distances, ids = (np.take_along_axis(array, order, 1) for array in (distances, ids))
-    found = Hits(ids[:, :k].copy(), distances[:, :k].copy())
-    farthest = found.distances[:, -1]
+    farthest = distances[:, k - 1].copy()
+    n_tied = np.count_nonzero(distances == farthest[:, None], axis=1).astype(np.int64)
+    found = Hits(ids[:, :k].copy(), distances[:, :k].copy(), n_tied)
     is_tied = (distances[:, k:] == farthest[:, None]).any(axis=1)
     for radius in np.unique(farthest[is_tied]):
-        _break_ties(index, found, codes, np.flatnonzero(is_tied & (farthest == radius)), radius)
+        queries = np.flatnonzero(is_tied & (farthest == radius))
+        _break_ties(index, found, n_tied, codes, queries, radius)
     return found
 
 
-def _break_ties(index: BinaryIndex, found: Hits, codes: Codes, queries: Ids, radius: int) -> None:
+def _break_ties(
+    index: BinaryIndex, found: Hits, n_tied: Int64Array, codes: Codes, queries: Ids, radius: int
+) -> None:
     """Replace the results of queries with more codes at the k-th distance than fit."""
     k = found.ids.shape[1]
     for block, near in _search_blocks(index, codes[queries], int(radius)):
-        for query, first in zip(queries[block], near.offsets, strict=False):
+        for query, (first, last) in zip(queries[block], pairwise(near.offsets), strict=True):
             found.ids[query] = near.ids[first : first + k]
             found.distances[query] = near.distances[first : first + k]
+            n_tied[query] = np.count_nonzero(near.distances[first:last] == radius)
 
 
 def search_flat_within(index: BinaryIndex, codes: Codes, radius: int) -> RadiusHits:

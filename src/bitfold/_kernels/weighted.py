@@ -1,0 +1,304 @@
+"""Exact ranking by weighted Hamming distance: each bit that differs costs its weight.
+
+The weights of a query are rounded down to multiples of a scale and stored as bit planes. Popcounts
+of the planes bound the distance of a code from below. The four high planes are read for every code,
+the four low ones if the first bound is near enough, and only the codes whose bound is still near
+enough are measured exactly. The other arguments are described in ``ranking``, ``postings`` and
+``scan``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+from bitfold._kernels.hamming import popcount
+from bitfold._kernels.postings import count_live, live_item, member_range
+from bitfold._kernels.ranking import TILE
+from bitfold._kernels.scan import CHUNK
+from bitfold._kernels.sorted_list import insert_items
+from bitfold._types import BoolArray, Float64Array, Int32Array, Int64Array, UInt32Array, Words
+
+N_PLANES = 8
+"""Number of bit planes: four that are read for every code, and four for the codes that are left."""
+
+_LOW_BITS = 4
+
+MAX_LEVEL = (1 << N_PLANES) - 1
+"""Largest rounded weight, in units of the scale."""
+
+_SLACK = 1 + 1e-9
+"""Covers the rounding of distances and of rounded weights, which is below 1e-12."""
+
+_FIRST_BIT = np.uint64(1 << 63)
+
+
+def _swap_bytes(typing_context: Any, word: Any) -> Any:
+    """Reverse the bytes of a word, so that the first bit of a code is the highest."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bswap(arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
+def _leading_zeros(typing_context: Any, word: Any) -> Any:
+    """Count the zeros above the highest bit of a word."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.uint64), generate
+
+
+# Called with the word alone, which the type of the decorator does not express.
+_swap: Any = intrinsic(_swap_bytes)
+_clz: Any = intrinsic(_leading_zeros)
+
+
+@njit(nogil=True, cache=True)
+def _measure_code(words: Words, code: int, query: Words, weights: Float64Array) -> float:
+    """Return the sum of the weights of the bits that differ, in the order of the bits."""
+    total = 0.0
+    for w in range(words.shape[0]):
+        rest = _swap(words[w, code] ^ query[w])
+        while rest:
+            bit = _clz(rest)
+            total += weights[64 * w + bit]
+            rest ^= _FIRST_BIT >> np.uint64(bit)
+    return total
+
+
+@njit(nogil=True, cache=True)
+def measure_weighted(words: Words, query: Words, weights: Float64Array, out: Float64Array) -> None:
+    """Write the weighted distances of one query to all codes to ``out``."""
+    for c in range(words.shape[1]):
+        out[c] = _measure_code(words, c, query, weights)
+
+
+@njit(nogil=True, cache=True)
+def _bound_codes(
+    words: Words, first: int, last: int, query: Words, planes: Words, out: Int64Array
+) -> None:
+    """Write what the high planes contribute to the bounds of the codes [first, last).
+
+    This is the hot loop. It is written for four planes, because an inner loop over them would not
+    be vectorized.
+    """
+    out[: last - first] = 0
+    for w in range(words.shape[0]):
+        column, word = words[w, first:last], query[w]
+        p, q, r, s = planes[4, w], planes[5, w], planes[6, w], planes[7, w]
+        for c in range(column.shape[0]):
+            x = column[c] ^ word
+            low = popcount(x & p) + 2 * popcount(x & q)
+            out[c] += low + 4 * popcount(x & r) + 8 * popcount(x & s)
+
+
+@njit(nogil=True, cache=True)
+def _bound_low(words: Words, code: int, query: Words, planes: Words) -> int:
+    """Return what the low planes contribute to the bound of a code."""
+    total = 0
+    for w in range(words.shape[0]):
+        x = words[w, code] ^ query[w]
+        total += popcount(x & planes[0, w]) + 2 * popcount(x & planes[1, w])
+        total += 4 * popcount(x & planes[2, w]) + 8 * popcount(x & planes[3, w])
+    return total
+
+
+@njit(nogil=True, cache=True)
+def _count_within(bounds: Int64Array, limit: int) -> int:
+    n_near = 0
+    for i in range(bounds.shape[0]):
+        n_near += bounds[i] <= limit
+    return n_near
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _to_limit(distance: float, scale: float) -> int:
+    """Return the largest bound that a code at this distance can have."""
+    return int(distance / scale * _SLACK)
+
+
+@njit(nogil=True, cache=True)
+def _rank_tile(
+    query: Words,
+    weights: Float64Array,
+    planes: Words,
+    scale: float,
+    words: Words,
+    first: int,
+    last: int,
+    starts: UInt32Array,
+    members: UInt32Array,
+    deleted: BoolArray,
+    distances: Float64Array,
+    items: Int64Array,
+    filled: int,
+    n_tied: int,
+    limit: int,
+    buffer: Int64Array,
+) -> tuple[int, int, int]:
+    """Insert the codes [first, last) into the list of a query.
+
+    Return the length of the list, the number of ties with its last entry, and the largest bound
+    that still matters.
+    """
+    k = distances.shape[0]
+    for start in range(first, last, CHUNK):
+        stop = min(start + CHUNK, last)
+        _bound_codes(words, start, stop, query, planes, buffer)
+        if not _count_within(buffer[: stop - start], limit >> _LOW_BITS):
+            continue
+        for i in range(stop - start):
+            high = buffer[i] << _LOW_BITS
+            if high <= limit and high + _bound_low(words, start + i, query, planes) <= limit:
+                d = _measure_code(words, start + i, query, weights)
+                if filled == k and d > distances[k - 1]:
+                    continue
+                filled, n_tied = insert_items(
+                    start + i, d, starts, members, deleted, distances, items, filled, n_tied
+                )
+                if filled == k:
+                    limit = _to_limit(distances[k - 1], scale)
+    return filled, n_tied, limit
+
+
+@njit(nogil=True, cache=True)
+def rank_by_insertion(
+    queries: Words,
+    weights: Float64Array,
+    planes: Words,
+    scales: Float64Array,
+    words: Words,
+    first: int,
+    last: int,
+    starts: UInt32Array,
+    members: UInt32Array,
+    deleted: BoolArray,
+    distances: Float64Array,
+    items: Int64Array,
+    n_tied: Int64Array,
+) -> None:
+    """Write the k nearest items of the codes [first, last), as for Hamming distances.
+
+    ``weights[q]`` has one weight per bit, ``planes[q]`` one row of words per plane, the lowest
+    first; ``scales[q]`` is the unit of the planes.
+    """
+    buffer = np.empty(CHUNK, np.int64)
+    filled = np.zeros(queries.shape[0], np.int64)
+    limits = np.full(queries.shape[0], MAX_LEVEL * 64 * words.shape[0])
+    tile = TILE // words.shape[0] // CHUNK * CHUNK
+    for begin in range(first, last, tile):
+        end = min(begin + tile, last)
+        for q in range(queries.shape[0]):
+            filled[q], n_tied[q], limits[q] = _rank_tile(
+                queries[q], weights[q], planes[q], scales[q],
+                words, begin, end, starts, members, deleted,
+                distances[q], items[q], filled[q], n_tied[q], limits[q], buffer,
+            )  # fmt: skip
+
+
+@njit(nogil=True, cache=True)
+def _bound_all(
+    words: Words,
+    query: Words,
+    planes: Words,
+    starts: UInt32Array,
+    members: UInt32Array,
+    deleted: BoolArray,
+    k: int,
+    bounds: Int32Array,
+) -> int:
+    """Bound the distances of all codes; return the smallest bound with k items."""
+    counts = np.zeros(MAX_LEVEL * 64 * words.shape[0] + 1, np.int64)
+    buffer = np.empty(CHUNK, np.int64)
+    for start in range(0, words.shape[1], CHUNK):
+        stop = min(start + CHUNK, words.shape[1])
+        _bound_codes(words, start, stop, query, planes, buffer)
+        for i in range(stop - start):
+            low = _bound_low(words, start + i, query, planes)
+            bounds[start + i] = (buffer[i] << _LOW_BITS) + low
+            counts[bounds[start + i]] += count_live(start + i, starts, members, deleted)
+    limit, total = 0, counts[0]
+    while total < k and limit + 1 < counts.shape[0]:
+        limit += 1
+        total += counts[limit]
+    return limit
+
+
+@njit(nogil=True, cache=True)
+def _find_farthest(
+    words: Words, query: Words, weights: Float64Array, bounds: Int32Array, limit: int
+) -> float:
+    """Return the largest distance of the codes whose bound is within the limit."""
+    farthest = 0.0
+    for c in range(bounds.shape[0]):
+        if bounds[c] <= limit:
+            farthest = max(farthest, _measure_code(words, c, query, weights))
+    return farthest
+
+
+@njit(nogil=True, cache=True)
+def _list_items(
+    words: Words,
+    query: Words,
+    weights: Float64Array,
+    bounds: Int32Array,
+    limit: int,
+    starts: UInt32Array,
+    members: UInt32Array,
+    deleted: BoolArray,
+) -> tuple[Float64Array, Int64Array]:
+    """Return the distances and items of the codes whose bound is within the limit, sorted."""
+    n_items = 0
+    for c in range(bounds.shape[0]):
+        if bounds[c] <= limit:
+            n_items += count_live(c, starts, members, deleted)
+    distances, items = np.empty(n_items), np.empty(n_items, np.int64)
+    filled = 0
+    for c in range(bounds.shape[0]):
+        if bounds[c] <= limit:
+            d = _measure_code(words, c, query, weights)
+            first, last = member_range(c, starts)
+            for e in range(first, last):
+                item = live_item(e, members, deleted)
+                if item >= 0:
+                    distances[filled], items[filled] = d, item
+                    filled += 1
+    by_item = np.argsort(items)
+    order = by_item[np.argsort(distances[by_item], kind="mergesort")]
+    return distances[order], items[order]
+
+
+@njit(nogil=True, cache=True)
+def rank_by_sorting(
+    queries: Words,
+    weights: Float64Array,
+    planes: Words,
+    scales: Float64Array,
+    words: Words,
+    starts: UInt32Array,
+    members: UInt32Array,
+    deleted: BoolArray,
+    distances: Float64Array,
+    items: Int64Array,
+    n_tied: Int64Array,
+) -> None:
+    """Rank like :func:`rank_by_insertion`, for large k: sort all codes that can be near enough."""
+    k = distances.shape[1]
+    bounds = np.empty(words.shape[1], np.int32)
+    for q in range(queries.shape[0]):
+        limit = _bound_all(words, queries[q], planes[q], starts, members, deleted, k, bounds)
+        # The codes within this limit have k items, so that no farther code is among the k nearest.
+        farthest = _find_farthest(words, queries[q], weights[q], bounds, limit)
+        near, found = _list_items(
+            words, queries[q], weights[q], bounds, _to_limit(farthest, scales[q]),
+            starts, members, deleted,
+        )  # fmt: skip
+        distances[q], items[q] = near[:k], found[:k]
+        n_tied[q] = np.searchsorted(near, near[k - 1], "right") - np.searchsorted(near, near[k - 1])
