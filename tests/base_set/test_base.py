@@ -18,13 +18,10 @@ from bitfold.base_set import (
     KMeansBase,
     KMedoidsBase,
     RandomBase,
-    automatic_size,
     base,
 )
 from bitfold.base_set.base import (
-    MAX_RELATIVE_WORK,
     distinct_rows,
-    estimate_work,
     first_distinct,
     sample_size,
     split_by_class_size,
@@ -276,37 +273,18 @@ def test_equal_classes_have_equal_shares() -> None:
 # Sizes
 
 
-def test_sample_size_is_256_rows_per_point_within_memory() -> None:
-    assert sample_size(10**9, 16, 400) == 256 * 400
+def test_sample_size_is_32_rows_per_point_within_memory() -> None:
+    assert sample_size(10**9, 16, 4000) == 32 * 4000
+    assert sample_size(10**9, 16, 400) == 65_536
     assert sample_size(5000, 16, 400) == 5000
-    # 320 MiB hold 40,960 rows of 2,048 features; never fewer than 64 rows per point.
+    # 320 MiB hold 40,960 rows of 2,048 features; never fewer than 16 rows per point.
     assert sample_size(10**9, 2048, 400) == 40_960
-    assert sample_size(10**9, 2048, 1000) == 64_000
-    assert sample_size(10**9, 10**9, 1) == 64
-
-
-@pytest.mark.parametrize(
-    ("n", "n_features", "m"),
-    [(2, 5, 2), (300, 5, 300), (400, 5, 400), (8000, 64, 400), (20_000, 784, 2000)],
-)
-def test_automatic_sizes(n: int, n_features: int, m: int) -> None:
-    assert automatic_size(n, n_features).n_base_points == m
-
-
-@pytest.mark.parametrize("n_features", [64, 128, 784])
-def test_the_work_of_automatic_sizes_is_bounded(n_features: int) -> None:
-    sizes = [automatic_size(n, n_features) for n in (30_000, 300_000, 3_000_000, 1_000_000_000)]
-    assert sizes[-1].n_base_points == sizes[-2].n_base_points < 10_000
-    for n, size in zip((30_000, 300_000, 3_000_000), sizes, strict=False):
-        assert 400 <= size.n_base_points <= n // 10
-        assert estimate_work(
-            n, n_features, size.n_base_points
-        ) <= MAX_RELATIVE_WORK * estimate_work(n, n_features, 400)
-        assert f"{n:,} rows" in size.reason
+    assert sample_size(10**9, 2048, 4000) == 64_000
+    assert sample_size(10**9, 10**9, 1) == 16
 
 
 def test_a_requested_number_is_kept() -> None:
-    assert KMeansBase(7).size(10**6, 10) == (7, "as requested")
+    assert KMeansBase(7).size(cloud()) == (7, "as requested")
 
 
 # Distinct rows

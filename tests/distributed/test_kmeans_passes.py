@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bitfold._kernels.clusters import add_rows
+from bitfold._kernels.base_points import add_rows
 from bitfold.distributed._kmeans_passes import (
     ClusterSums,
     KeyedRows,

@@ -35,6 +35,7 @@ from bitfold.hashers import (
     SKLSH,
     SSH,
     STH,
+    DualHasher,
     Hasher,
     LDAHash,
     PStableLSH,
@@ -73,6 +74,21 @@ HASHERS: list[Hasher] = [
     SSH(12, n_samples=100, random_state=0),
     SSH(12, variant="nonorthogonal", n_samples=100, random_state=0),
     RMMH(24, n_samples=20, random_state=0),
+    DualHasher(
+        24,
+        coarse=IMH(base=KMeansBase(40, max_iter=3), embedding=TSNE(max_iter=60)),
+        n_coarse_bits=11,
+        random_state=0,
+    ),
+    DualHasher(40, coarse=SKLSH(), fine=LSH(), normalize=True, random_state=0),
+    DualHasher(
+        16,
+        coarse=SupervisedIMH(
+            base=KMeansBase(60, max_iter=3), embedding=TSNE(max_iter=60), n_components=16
+        ),
+        fine=LSH(),
+        random_state=0,
+    ),
     ITQ(12, max_iter=5, normalize=True, random_state=0),
     IMH(
         12,
@@ -121,6 +137,7 @@ def expected_failures(estimator: Hasher) -> dict[str, str]:
 
 # The data sets of scikit-learn are smaller than the default parameters require.
 @pytest.mark.filterwarnings("ignore:.* base points were requested:UserWarning")
+@pytest.mark.filterwarnings("ignore:ITQ has at most n_features:UserWarning")
 @pytest.mark.filterwarnings("ignore:perplexity .* cannot be reached:UserWarning")
 @parametrize_with_checks(
     [*(kind() for kind in dict.fromkeys(map(type, HASHERS))), *without_n_bits()],

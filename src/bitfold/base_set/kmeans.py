@@ -8,7 +8,7 @@ import faiss
 import numpy as np
 
 from bitfold import _validation
-from bitfold._kernels import clusters
+from bitfold._kernels import base_points
 from bitfold._linalg.principal import N_DIRECTIONS, is_wide, randomized_directions
 from bitfold._threads import map_blocks
 from bitfold._types import Float32Array, Int32Array, Int64Array, StepCallback
@@ -174,7 +174,7 @@ def _assign_to_candidates(
 ) -> None:
     def assign(start: int) -> None:
         rows = slice(start, start + _BLOCK_ROWS)
-        clusters.assign_rows(points[rows], centers, candidates[rows], nearest[rows])
+        base_points.assign_rows(points[rows], centers, candidates[rows], nearest[rows])
 
     for _ in map_blocks(assign, range(0, len(points), _BLOCK_ROWS)):
         pass
@@ -183,7 +183,7 @@ def _assign_to_candidates(
 def _move_centers(points: Float32Array, nearest: Int32Array, centers: Float32Array) -> Float32Array:
     """Return each center moved to the mean of its points; centers without points stay."""
     totals, counts = np.zeros(centers.shape), np.zeros(len(centers))
-    clusters.add_rows(points, nearest, np.ones(len(points)), totals, counts)
+    base_points.add_rows(points, nearest, np.ones(len(points)), totals, counts)
     means = totals / np.maximum(counts, 1)[:, None]
     return np.where(counts[:, None] > 0, means, centers).astype(np.float32)
 

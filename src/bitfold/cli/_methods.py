@@ -23,7 +23,7 @@ METHODS: dict[str, type[Hasher]] = {
 
 COSINE_HELP = "Compare directions only: scale rows to unit length."
 
-METHOD_HELP = "imh, itq, agh, …: a class of bitfold.hashers, in any case"
+METHOD_HELP = "One of " + ", ".join(sorted(METHODS))
 
 
 class HasherSpec(NamedTuple):
@@ -36,8 +36,8 @@ class HasherSpec(NamedTuple):
     cosine: bool = False
 
     def build(self, *, labeled: bool) -> Hasher:
-        """Return the hasher; without a method, IMH or, with labels, SupervisedIMH."""
-        kind = find_method(self.method or ("supervisedimh" if labeled else "imh"))
+        """Return the hasher; without a method, DualHasher or, with labels, SupervisedIMH."""
+        kind = find_method(self.method or ("supervisedimh" if labeled else "dualhasher"))
         if labeled and not uses_labels(kind):
             raise typer.BadParameter(f"{kind.__name__} does not learn from labels; omit --labels.")
         accepted = inspect.signature(kind).parameters
@@ -47,9 +47,26 @@ class HasherSpec(NamedTuple):
         if self.cosine:
             params["normalize"] = True
         params |= dict(map(_parse_setting, self.settings))
-        for name in params:
-            _check_known(name.split("__")[0], sorted(accepted), f"A setting of {kind.__name__}")
-        return kind(**_build_strategies(params))
+        return _build_hasher(kind, params)
+
+
+def _build_hasher(kind: type[Hasher], params: dict[str, Any]) -> Hasher:
+    """Return a hasher with settings such as ``n_neighbors`` or ``coarse__base__n_base_points``."""
+    accepted = inspect.signature(kind).parameters
+    for name in params:
+        _check_known(name.split("__")[0], sorted(accepted), f"A setting of {kind.__name__}")
+    for part, default in ("coarse", "imh"), ("fine", "itq"):
+        inner = _pop_settings(params, part)
+        if part in accepted and (inner or part in params):
+            params[part] = _build_hasher(find_method(params.get(part) or default), inner)
+    return kind(**_build_strategies(params))
+
+
+def _pop_settings(params: dict[str, Any], part: str) -> dict[str, Any]:
+    """Remove and return the settings of a part, without its name."""
+    prefix = f"{part}__"
+    names = [name for name in params if name.startswith(prefix)]
+    return {name.removeprefix(prefix): params.pop(name) for name in names}
 
 
 def find_method(name: str) -> type[Hasher]:
@@ -77,15 +94,10 @@ def _parse_setting(text: str) -> tuple[str, Any]:
 
 def _build_strategies(params: dict[str, Any]) -> dict[str, Any]:
     """Replace settings such as ``base__n_base_points=1000`` by the strategy object."""
-    plain = {name: value for name, value in params.items() if "__" not in name}
+    plain = dict(params)
     strategies = ("base", BASE_STRATEGIES, "kmeans"), ("embedding", EMBEDDINGS, "tsne")
     for part, kinds, default in strategies:
-        prefix = f"{part}__"
-        inner = {
-            name.removeprefix(prefix): value
-            for name, value in params.items()
-            if name.startswith(prefix)
-        }
+        inner = _pop_settings(plain, part)
         if inner:
             plain[part] = _build_strategy(part, kinds, plain.get(part) or default, inner)
     return plain

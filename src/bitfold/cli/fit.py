@@ -25,7 +25,8 @@ def fit(
     ] = None,
     labels: Annotated[Path | None, Option(help=f"Labels, one per row: {LABEL_FORMATS}.")] = None,
     method: Annotated[
-        str | None, Option(help=f"{METHOD_HELP}. Default: imh, or supervisedimh with labels.")
+        str | None,
+        Option(help=f"{METHOD_HELP}. Default: dualhasher, or supervisedimh with labels."),
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -40,7 +41,7 @@ def fit(
 
     The vectors may be larger than memory: only a sample and a few blocks are held.
 
-    Example: bitfold fit vectors.npy --bits 64 --out model.bitfold --set base__n_base_points=1000
+    Example: bitfold fit vectors.npy --out model.bitfold --set coarse__base__n_base_points=1000
     """
     _inputs.check_exists(vectors, labels)
     check_output(out, vectors, labels, force=force)
@@ -85,5 +86,5 @@ def _fit(vectors: Path, labels: Path | None, out: Path, spec: HasherSpec) -> dic
 def describe_base_set(hasher: Hasher) -> dict[str, Any]:
     """Return the number of base points and how it was chosen, if the method has a base set."""
     reason = getattr(hasher, "base_size_reason_", None)
-    points = getattr(hasher, "base_set_", ())
+    points = getattr(getattr(hasher, "coarse_", hasher), "base_set_", ())
     return {} if reason is None else {"base_points": len(points), "base_size_reason": reason}

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bitfold._kernels.clusters import add_rows
+from bitfold._kernels.base_points import add_rows
 from bitfold._types import Float32Array, Float64Array, Int32Array
 from bitfold.distributed._dask_rows import BlockReader
 from bitfold.io.rows import block_length

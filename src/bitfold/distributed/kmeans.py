@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.cluster import kmeans_plusplus
 
 from bitfold import _validation
-from bitfold._kernels.clusters import add_rows
+from bitfold._kernels.base_points import add_rows
 from bitfold._progress import ignore_step
 from bitfold._types import Float32Array, Float64Array, Int32Array, Seed, StepCallback
 from bitfold.base_set import BaseSet, KMeansBase

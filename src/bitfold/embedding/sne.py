@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 from scipy.sparse import csr_array
 
-from bitfold._kernels import forces
+from bitfold._kernels import base_points
 from bitfold._types import Float32Array, Int32Array, Int64Array
 from bitfold.embedding import repulsion
 from bitfold.embedding.base import StochasticEmbedding
@@ -93,7 +93,7 @@ def gaussian_repulsion(Y: Float32Array) -> Repulsion:
 def neg_sq_distances(gram: GramBlocks, rows: slice) -> Float32Array:
     """Return -|y_i - y_j|² for a block of rows, -∞ on the diagonal."""
     exponents = gram.compute(rows)
-    forces.exponents(exponents, gram.sq_norms, rows.start)
+    base_points.exponents(exponents, gram.sq_norms, rows.start)
     return exponents
 
 

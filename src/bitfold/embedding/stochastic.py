@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from bitfold._kernels import affinities, forces
+from bitfold._kernels import base_points
 from bitfold._threads import count_threads, map_blocks, serial_blas
 from bitfold._types import Float32Array, Int32Array, StepCallback
 from bitfold.neighbors import Neighbors, count_cooccurrences
@@ -161,7 +161,7 @@ def _keep_strongest(links: csr_array, n_neighbors: int, power: float, n_steps: i
 
     def find(start: int) -> None:
         rows = slice(start, start + _BLOCK_ROWS)
-        affinities.strongest_links(
+        base_points.strongest_links(
             *graph, n_steps, start, columns[rows], values[rows], counts[rows]
         )
 
@@ -253,7 +253,7 @@ def descend(
                 if best_cost - cost < schedule.tolerance * abs(cost):
                     break
                 best, best_cost, since = Y.copy(), cost, 0
-            forces.step(Y, gradient, velocity, gains, 0.8, rate)
+            base_points.step(Y, gradient, velocity, gains, 0.8, rate)
         cost = _compute_gradient(Y, edges, objective, gradient)
     # The last steps may have been too long as well.
     if cost <= best_cost + objective.cost_error * abs(best_cost):
@@ -268,7 +268,7 @@ def _compute_gradient(
 
     def attract(rows: slice) -> float:
         own = out[rows]
-        cost = forces.attraction(Y, *edges, objective.is_student, with_cost, rows.start, own)
+        cost = base_points.attraction(Y, *edges, objective.is_student, with_cost, rows.start, own)
         return float(cost)
 
     attraction = sum_over_row_blocks(attract, len(Y))

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bitfold import _validation
-from bitfold._kernels import forces
+from bitfold._kernels import base_points
 from bitfold._types import Float32Array, Int32Array, Int64Array
 from bitfold.embedding import repulsion
 from bitfold.embedding.base import StochasticEmbedding
@@ -144,7 +144,7 @@ def cauchy_repulsion(Y: Float32Array) -> Repulsion:
     def push(rows: slice) -> float:
         weights = gram.compute(rows)
         sums = np.empty(len(weights), np.float32)
-        mass = forces.cauchy(weights, gram.sq_norms, rows.start, sums)
+        mass = base_points.cauchy(weights, gram.sq_norms, rows.start, sums)
         force[rows] = push_apart(Y, rows, weights, sums)
         return float(mass)
 
@@ -168,11 +168,11 @@ def cauchy_estimate(Y: Float32Array, lists: Int32Array, sample: Int64Array) -> R
         weights = own @ transposed
         sums = np.empty(len(own), np.float32)
         norms = np.einsum("ij,ij->i", own, own)
-        far = forces.cauchy_between(weights, norms, column_norms, sums)
+        far = base_points.cauchy_between(weights, norms, column_norms, sums)
         part = sums[:, None] * own
         part -= weights @ columns
         part *= np.float32(share)
-        near = forces.add_near(Y, lists, additional, rows.start, part)
+        near = base_points.add_near(Y, lists, additional, rows.start, part)
         force[rows] = part
         return float(share * far + near)
 

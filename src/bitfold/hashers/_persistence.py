@@ -91,8 +91,7 @@ def _restore_hasher(model: StoredModel, root: type[Any]) -> Hasher:
     _check_scalars(fitted, hasher._fitted_scalars)
     _check_arrays(arrays, hasher._fitted_arrays, hasher._optional_arrays, fitted)
     _check_feature_names(names, fitted["n_features_in_"])
-    missing = dict.fromkeys(hasher._optional_arrays)
-    hasher.__dict__.update(missing | fitted | arrays | parts)
+    hasher.__dict__.update(fitted | arrays | parts)
     if names is not None:
         hasher.feature_names_in_ = np.array(names, object)
     hasher._check_fitted_state()

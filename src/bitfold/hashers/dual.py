@@ -12,10 +12,12 @@ from sklearn.utils import Tags, get_tags
 
 from bitfold import _validation
 from bitfold._types import Float32Array, ProgressCallback, Seed, UInt8Array
+from bitfold.hashers._labels import find_labeled_rows
 from bitfold.hashers.base.hasher import Hasher
 from bitfold.hashers.imh import IMH
 from bitfold.hashers.itq import ITQ
 from bitfold.hashers.lsh import LSH
+from bitfold.hashers.supervised_imh import SupervisedIMH
 from bitfold.io.rows import Rows
 
 MAX_COARSE_BITS = 32
@@ -43,10 +45,11 @@ class DualHasher(Hasher):
         Hasher of the first bits; None is ``IMH()``.
     fine
         Hasher of the other bits; None is ``ITQ()``, or ``LSH()`` with a warning if there are fewer
-        features than fine bits. Its ``n_bits`` is set to what ``coarse`` leaves.
+        features than fine bits.
     n_coarse_bits
-        Number of coarse bits. "auto" is the ``n_bits`` of a given ``coarse``, and otherwise half of
-        the bits, at most 32.
+        Number of coarse bits; it replaces the ``n_bits`` of the two hashers. "auto" is half of the
+        bits, at most 32; a :class:`SupervisedIMH` whose ``n_bits`` is None has as many as its
+        classes allow.
     coarse_weight
         Weight of the coarse part in :meth:`embed`, relative to the fine part. More than 1 favors
         the kind, less than 1 the order. It can be changed after ``fit``; codes do not depend on it.
@@ -117,12 +120,13 @@ class DualHasher(Hasher):
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_bits = _validation.check_integer(self.n_bits, "n_bits", rows.owner, low=2)
         _validation.check_positive(self.coarse_weight, "coarse_weight", rows.owner)
+        if get_tags(self).target_tags.required:
+            find_labeled_rows(y, len(rows), rows.owner)
         coarse_rng, fine_rng, sample_rng = _validation.spawn_generators(self.random_state, 3)
         coarse = _seed_hasher(self._make_coarse(n_bits), coarse_rng)
         coarse.fit_rows(rows, y, progress=partial(_report_part, progress, "coarse"))
-        n_fine = n_bits - _validation.check_integer(
-            coarse.n_bits_, "n_coarse_bits", rows.owner, low=1, high=n_bits - 1, why="n_bits - 1"
-        )
+        _check_n_coarse_bits(coarse.n_bits_, n_bits, rows.owner)
+        n_fine = n_bits - coarse.n_bits_
         fine = _seed_hasher(self._make_fine(n_fine, rows.n_features), fine_rng)
         fine.fit_rows(rows, y, progress=partial(_report_part, progress, "fine"))
         sample = rows.sample(N_SAMPLE_ROWS, sample_rng)
@@ -137,19 +141,20 @@ class DualHasher(Hasher):
 
     def _make_coarse(self, n_bits: int) -> Hasher:
         """Return the coarse hasher, unfitted, with its number of bits."""
-        owner, given = type(self).__name__, self.n_coarse_bits
-        coarse = IMH() if self.coarse is None else clone(_check_part(self.coarse, "coarse", owner))
-        if given != "auto":
-            if isinstance(given, str):
-                requirement = 'an integer or "auto"'
-                _validation.raise_invalid("n_coarse_bits", owner, requirement, repr(given))
-            n_coarse = _validation.check_integer(
-                given, "n_coarse_bits", owner, low=1, high=n_bits - 1, why="n_bits - 1"
-            )
-            return coarse.set_params(n_bits=n_coarse)
+        owner, n_coarse = type(self).__name__, self.n_coarse_bits
         if self.coarse is None:
-            coarse.set_params(n_bits=min(MAX_COARSE_BITS, n_bits // 2))
-        return coarse
+            coarse: Hasher = IMH()
+        else:
+            coarse = clone(_check_part(self.coarse, "coarse", owner))
+        if n_coarse == "auto":
+            if isinstance(coarse, SupervisedIMH) and coarse.n_bits is None:
+                return coarse  # as many bits as its classes allow
+            n_coarse = min(MAX_COARSE_BITS, n_bits // 2)
+        if isinstance(n_coarse, str):
+            requirement = 'an integer or "auto"'
+            _validation.raise_invalid("n_coarse_bits", owner, requirement, repr(n_coarse))
+        _check_n_coarse_bits(n_coarse, n_bits, owner)
+        return coarse.set_params(n_bits=n_coarse)
 
     def _make_fine(self, n_fine: int, n_features: int) -> Hasher:
         """Return the fine hasher, unfitted, with its number of bits."""
@@ -214,6 +219,13 @@ class DualHasher(Hasher):
         parts = [part for part in (self.coarse, self.fine) if isinstance(part, Hasher)]
         tags.target_tags.required = any(get_tags(part).target_tags.required for part in parts)
         return tags
+
+
+def _check_n_coarse_bits(n_coarse: Any, n_bits: int, owner: str) -> None:
+    """Raise unless at least one bit is left for each part."""
+    _validation.check_integer(
+        n_coarse, "n_coarse_bits", owner, low=1, high=n_bits - 1, why=f"n_bits - 1 = {n_bits - 1}"
+    )
 
 
 def _check_part(part: Any, name: str, owner: str) -> Hasher:

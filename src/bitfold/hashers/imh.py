@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from bitfold import _validation
-from bitfold._linalg.principal import N_DIRECTIONS, is_wide, randomized_directions
+from bitfold._linalg.principal import N_DIRECTIONS, randomized_directions
 from bitfold._progress import ignore_progress
 from bitfold._types import AnyArray, Float32Array, ProgressCallback, Seed
 from bitfold.base_set import BaseStrategy
@@ -40,6 +40,10 @@ class IMHState(NamedTuple):
     bandwidth_: float
     base_embedding_: Float32Array
     bit_embedding_: Float32Array
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes that the model has."""
+        return {name: value for name, value in self._asdict().items() if value is not None}
 
 
 def fit_imh(
@@ -118,7 +122,7 @@ def find_directions(sample: Float32Array, n_directions: int | str | None) -> Flo
     """
     n_features = sample.shape[1]
     if n_directions == "auto":
-        n_directions = N_DIRECTIONS if is_wide(n_features) else None
+        n_directions = N_DIRECTIONS if n_features > 2 * N_DIRECTIONS else None
     if n_directions is None:
         return None
     n = min(int(n_directions), n_features, len(sample))
@@ -260,7 +264,7 @@ class IMH(BaseSetHasher):
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_bits = _validation.check_integer(self.n_bits, "n_bits", type(self).__name__, low=1)
         checked = self._check_parameters(n_base_points="auto")
-        return fit_imh(rows, n_bits, progress=progress, **checked)._asdict()
+        return fit_imh(rows, n_bits, progress=progress, **checked).to_dict()
 
     def _check_parameters(self, n_base_points: int | str) -> dict[str, Any]:
         """Return the checked parameters of ``fit_imh`` that both algorithms have."""

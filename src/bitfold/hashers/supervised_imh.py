@@ -82,7 +82,7 @@ class SupervisedIMH(SupervisedMixin, IMH):
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_bits = self._check_n_bits(find_labeled_rows(y, len(rows), type(self).__name__).n_classes)
         checked = self._check_parameters(1000) | {"n_components": self.n_components}
-        return fit_imh(rows, n_bits, y=y, progress=progress, **checked)._asdict()
+        return fit_imh(rows, n_bits, y=y, progress=progress, **checked).to_dict()
 
     def _check_n_bits(self, n_classes: int) -> int:
         """Check n_bits before any work is done; LDA has n_classes - 1 directions."""

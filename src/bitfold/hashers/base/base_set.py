@@ -109,4 +109,4 @@ class BaseSetHasher(Hasher):
         )
         _validation.check_bandwidth(self.bandwidth_, "bandwidth_", owner)
         if self.directions_ is None and self.base_set_.shape[1] != self.n_features_in_:
-            raise ValueError(f"base_set_ has {self.base_set_.shape[1]} columns")
+            raise ValueError(f"array base_set_ has shape {self.base_set_.shape}")

@@ -178,7 +178,8 @@ class Hasher(Encoder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             with _progress.draw_bars() as bars:
                 return self.fit_rows(rows, y, feature_names=feature_names, progress=bars)
         fitted = self._learn(rows, y, progress or (lambda stage, done, total: None))
-        self.__dict__.pop("feature_names_in_", None)
+        for name in ("feature_names_in_", *self._optional_arrays):
+            self.__dict__.pop(name, None)
         if feature_names is not None:
             fitted = fitted | {"feature_names_in_": feature_names}
         self.__dict__.update(

@@ -44,7 +44,7 @@ class FittedState:
     """Types of the other fitted attributes. Integers are at least 1, floats finite."""
 
     _optional_arrays: ClassVar[frozenset[str]] = frozenset()
-    """Fitted arrays that may be None."""
+    """Fitted arrays that a model may not have; the class attribute is then None."""
 
     _fitted_hashers: ClassVar[tuple[str, ...]] = ()
     """Fitted attributes that are hashers themselves."""

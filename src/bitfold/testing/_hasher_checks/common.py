@@ -78,7 +78,10 @@ def assert_same_state(actual: Hasher, expected: Hasher) -> None:
     ours, theirs = get_state(actual), get_state(expected)
     assert ours.keys() == theirs.keys()
     for name in ours:
-        np.testing.assert_array_equal(ours[name], theirs[name], err_msg=name)
+        if isinstance(ours[name], Hasher):
+            assert_same_state(ours[name], theirs[name])
+        else:
+            np.testing.assert_array_equal(ours[name], theirs[name], err_msg=name)
 
 
 def assert_valid_codes(hasher: Hasher, rows: AnyArray) -> None:

@@ -40,8 +40,15 @@ def check_normalize_scales_rows(hasher: Hasher) -> None:
     np.testing.assert_array_equal(ours.embed(queries), theirs.embed(scaled_queries))
     assert (ours.normalize_, theirs.normalize_) == (True, False)
     assert ours.model_digest != theirs.model_digest
+    _assert_same_but_for_scaling(ours, theirs)
+
+
+def _assert_same_but_for_scaling(ours: Hasher, theirs: Hasher) -> None:
+    """Raise unless all fitted attributes except ``normalize_`` are equal."""
     for name, value in get_state(theirs).items():
-        if name != "normalize_":
+        if isinstance(value, Hasher):
+            _assert_same_but_for_scaling(getattr(ours, name), value)
+        elif name != "normalize_":
             np.testing.assert_array_equal(getattr(ours, name), value, err_msg=name)
 
 
