@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -11,11 +13,11 @@ from bitfold.errors import ParameterError
 from bitfold.io.rows import Rows
 
 
-def gaussian(n: int, d: int, seed: int = 0) -> np.ndarray:
+def gaussian(n: int, d: int, seed: int = 0) -> Any:
     return np.random.default_rng(seed).standard_normal((n, d)).astype(np.float32)
 
 
-def clusters(n: int, n_clusters: int) -> np.ndarray:
+def clusters(n: int, n_clusters: int) -> Any:
     rng = np.random.default_rng(0)
     centers = 30 * rng.standard_normal((n_clusters, 16))
     return (centers[rng.integers(0, n_clusters, n)] + gaussian(n, 16)).astype(np.float32)

@@ -26,8 +26,8 @@ def small_imh() -> IMH:
     return IMH(base=KMeansBase(60, max_iter=3), embedding=TSNE(max_iter=80))
 
 
-def small(n_bits: int = 32, **params: Any) -> DualHasher:
-    return DualHasher(n_bits, **({"coarse": small_imh(), "random_state": 0} | params))
+def small(n_bits: int = 32, **params: Any) -> Any:
+    return DualHasher(n_bits, coarse=small_imh(), random_state=0).set_params(**params)
 
 
 def test_codes_are_those_of_the_parts() -> None:
@@ -119,7 +119,7 @@ def test_given_hashers_are_not_changed() -> None:
 
 def test_given_seeds_are_kept() -> None:
     seeded = small(coarse=small_imh().set_params(random_state=7)).fit(X)
-    assert seeded.coarse_.random_state == 7  # type: ignore[attr-defined]
+    assert seeded.coarse_.get_params()["random_state"] == 7
     assert small().fit(X).model_digest == small().fit(X).model_digest
     assert small().fit(X).model_digest != small(random_state=1).fit(X).model_digest
 

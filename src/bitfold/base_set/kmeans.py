@@ -44,7 +44,8 @@ class KMeansBase(BaseStrategy):
 
     Examples
     --------
-    >>> KMeansBase(2).choose([[0.0], [1.0], [10.0], [11.0]], rng=0).points.ravel().tolist()
+    >>> points = KMeansBase(2).choose([[0.0], [1.0], [10.0], [11.0]], rng=0).points
+    >>> sorted(points.ravel().tolist())
     [0.5, 10.5]
     """
 

@@ -46,7 +46,7 @@ _BLOCK_ROWS = 500
 
 
 def automatic_size(X: Rows | Any, rng: Seed = None) -> BaseSize:
-    """Return the number of base points from which on more would not help.
+    """Return the number of base points above which more do not help.
 
     Held-out rows are represented by their nearest base points, weighted as in Eq. (8). Two rows are
     close if they share base points. The measure is how many of a row's exact nearest neighbors are

@@ -257,4 +257,5 @@ def _scale(reals: Float32Array, factor: float) -> Float32Array:
         scaled = reals * np.float32(factor)
     limit = np.finfo(np.float32).max
     scaled = np.clip(scaled, -limit, limit)
-    return np.maximum(scaled, _TINY, out=scaled, where=reals > 0)
+    np.maximum(scaled, _TINY, out=scaled, where=reals > 0)
+    return scaled
