@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def describe_hasher(hasher: Hasher) -> StoredModel:
     """Return what the file of a fitted hasher contains."""
     names = getattr(hasher, "feature_names_in_", None)
-    meta = {
+    meta: dict[str, Any] = {
         "params": {name: _to_json(value) for name, value in hasher.get_params(False).items()},
         "fitted": {name: _to_json(getattr(hasher, name)) for name in hasher._fitted_scalars},
         "feature_names": None if names is None else [str(name) for name in names],

@@ -154,13 +154,15 @@ class DualHasher(Hasher):
             requirement = 'an integer or "auto"'
             _validation.raise_invalid("n_coarse_bits", owner, requirement, repr(n_coarse))
         _check_n_coarse_bits(n_coarse, n_bits, owner)
-        return coarse.set_params(n_bits=n_coarse)
+        coarse.set_params(n_bits=n_coarse)
+        return coarse
 
     def _make_fine(self, n_fine: int, n_features: int) -> Hasher:
         """Return the fine hasher, unfitted, with its number of bits."""
         if self.fine is not None:
-            fine = clone(_check_part(self.fine, "fine", type(self).__name__))
-            return fine.set_params(n_bits=n_fine)
+            fine: Hasher = clone(_check_part(self.fine, "fine", type(self).__name__))
+            fine.set_params(n_bits=n_fine)
+            return fine
         if n_fine <= n_features:
             return ITQ(n_fine)
         warnings.warn(
@@ -201,7 +203,7 @@ class DualHasher(Hasher):
     @property
     def base_size_reason_(self) -> str:
         """How the coarse hasher chose its number of base points, as a sentence."""
-        reason: str = self.coarse_.base_size_reason_  # type: ignore[attr-defined]
+        reason: str = self.coarse_.base_size_reason_
         return reason
 
     def _check_fitted_state(self) -> None:
@@ -253,9 +255,8 @@ def _root_mean_square(reals: Float32Array) -> float:
 
 def _scale(reals: Float32Array, factor: float) -> Float32Array:
     """Return reals times a positive factor, of the same signs even if a product underflows."""
-    with np.errstate(over="ignore", under="ignore"):
-        scaled = reals * np.float32(factor)
     limit = np.finfo(np.float32).max
-    scaled = np.clip(scaled, -limit, limit)
+    with np.errstate(over="ignore", under="ignore"):
+        scaled: Float32Array = np.clip(reals * np.float32(factor), -limit, limit)
     np.maximum(scaled, _TINY, out=scaled, where=reals > 0)
     return scaled
