@@ -179,3 +179,35 @@ def test_wrong_parameters(call: Callable[[], object], name: str, value: object) 
 def test_wrong_values(database: NDArray[Any], queries: NDArray[Any], message: str) -> None:
     with pytest.raises(DataError, match=message):
         closest_neighbors(database, queries)
+
+
+def test_rows_are_searched_without_a_copy(tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((3000, 10)).astype(np.float32)
+    np.save(tmp_path / "rows.npy", X)
+    rows = np.sort(rng.permutation(3000)[:2000])
+    expected = closest_neighbors(X[rows], X[:30], k=25)
+    for database in (X, np.load(tmp_path / "rows.npy", mmap_mode="r")):
+        got = closest_neighbors(database, X[:30], k=25, rows=rows)
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_cosine_is_the_order_of_directions() -> None:
+    rng = np.random.default_rng(8)
+    X = rng.standard_normal((2000, 10)) * rng.uniform(0.1, 100, (2000, 1))
+    X[50] = 0
+    got = closest_neighbors(X, X[:30], k=25, metric="cosine")
+    directions = X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-9)
+    np.testing.assert_array_equal(got, brute_force(directions, directions[:30], 25))
+
+
+@pytest.mark.parametrize("rows", [[2, 1], [0, 3], [-1, 0], [[0]], [0.0], []])
+def test_wrong_rows(rows: Any) -> None:
+    with pytest.raises(ParameterError, match="rows of an exact search"):
+        closest_neighbors(X3, X3, k=1, rows=rows)
+
+
+def test_progress_counts_queries() -> None:
+    calls: list[tuple[str, int, int]] = []
+    closest_neighbors(X3, X3, k=1, progress=lambda *call: calls.append(call))
+    assert calls == [("exact neighbors", 3, 3)]
