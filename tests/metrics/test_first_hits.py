@@ -40,7 +40,7 @@ def test_wrong_parameters() -> None:
     relevance = Relevance.from_labels(["a"], ["a"])
     with pytest.raises(ParameterError, match="k of precision_at_k"):
         precision_at_k([[0]], relevance, 0)
-    with pytest.raises(DataError, match="1 queries.*2 rows"):
+    with pytest.raises(DataError, match=r"1 queries.*2 rows"):
         precision_at_k([[0], [0]], relevance, 1)
-    with pytest.raises(DataError, match="2 distances.*k is 3"):
+    with pytest.raises(DataError, match=r"2 distances.*k is 3"):
         all_tied([[0, 0]], 3)
