@@ -1,4 +1,4 @@
-"""Vectors that are searched exactly, read in blocks: some rows of a matrix, scaled by the metric."""
+"""Vectors of an exact search, read in blocks: some rows of a matrix, scaled by the metric."""
 
 from __future__ import annotations
 
