@@ -10,12 +10,15 @@ from bitfold.codes import count_bytes
 from bitfold.evaluation import CodeOption
 
 
-def describe_option(option: CodeOption, heading: str) -> str:
+def describe_option(option: CodeOption, heading: str, *, with_map: bool = True) -> str:
     """Return a code with its size and quality in words."""
     n_bytes = count_bytes(option.n_bits)
     unit = "byte" if n_bytes == 1 else "bytes"
     size = f"{option.n_bits} bits ({n_bytes} {unit} per vector)"
-    return f"{option.method} with {size}: {heading} {option.score:.3f}, MAP {option.map:.3f}"
+    quality = f"{heading} {option.score:.3f}"
+    if with_map:
+        quality += f", MAP {option.map:.3f}"
+    return f"{option.method} with {size}: {quality}"
 
 
 def format_next_step(option: CodeOption, request: DataRequest) -> str:
