@@ -40,6 +40,7 @@ def test_measures_are_those_of_the_hits(data: Dataset) -> None:
     assert quality.precision_10 == pytest.approx(same.mean())
     assert quality.recall_10 == pytest.approx(recall_at_k(hits.ids, exact.ids, 10).mean())
     assert quality.tied == pytest.approx(all_tied(hits.distances, 10).mean())
+    assert quality.tied is not None
     assert 0 < quality.tied < 1
     assert quality.n_distinct == len(np.unique(codes.packed, axis=0))
     assert quality.map == pytest.approx(mean_average_precision(queries, codes, data.relevance))

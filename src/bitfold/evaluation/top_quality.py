@@ -143,13 +143,14 @@ def measure_chance(n_items: int, relevance: Relevance | None = None) -> TopQuali
     >>> measure_chance(200, Relevance.from_labels([1], [1] * 50 + [0] * 150)).precision_10
     0.25
     """
-    recalls = [min(1.0, n / n_items) for n in (N_NEAREST, 40, 100)]
+    first, from_40, from_100 = (min(1.0, n / n_items) for n in (N_NEAREST, 40, 100))
     if relevance is None:
-        return TopQuality(*recalls)
+        return TopQuality(first, from_40, from_100)
     n_relevant = np.zeros((len(relevance.group_of), 1), np.int64)
     for queries, items in relevance.groups(len(n_relevant)):
         n_relevant[queries] = len(items)
     # A random order is one tie of all items.
     histograms = DistanceHistograms(np.full_like(n_relevant, n_items), n_relevant)
     share = float(n_relevant.mean() / n_items)
-    return TopQuality(*recalls, share, share, float(metrics.average_precision(histograms).mean()))
+    mean_precision = float(metrics.average_precision(histograms).mean())
+    return TopQuality(first, from_40, from_100, share, share, mean_precision)

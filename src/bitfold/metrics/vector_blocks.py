@@ -87,7 +87,8 @@ def scale_to_unit_length(values: AnyArray) -> Float64Array:
     """Return rows scaled to unit length; rows of zeros stay as they are."""
     wide = values.astype(np.float64)
     lengths = np.sqrt(np.einsum("ij,ij->i", wide, wide))[:, None]
-    return np.divide(wide, lengths, out=wide, where=lengths > 0)
+    np.divide(wide, lengths, out=wide, where=lengths > 0)
+    return wide
 
 
 def _check_rows(rows: ArrayLike, n_rows: int) -> Int64Array:

@@ -82,7 +82,7 @@ def vector_histograms(
     X, Q = open_pair(database, queries, "vector_histograms", metric, rows)
     relevance.check_sizes(len(Q), len(X))
     centered = Q.block(0, len(Q)).centered
-    scales = N_BINS / _find_far_distances(X, centered)
+    scales = np.float32(N_BINS) / _find_far_distances(X, centered)
     histograms = DistanceHistograms(*np.zeros((2, len(Q), N_BINS), np.int64))
     groups = list(relevance.groups(_QUERIES_PER_GROUP))
     for first, _, block in X.blocks(max(1, _BLOCK_BYTES // (4 * max(len(Q), X.n_features)))):
@@ -100,8 +100,9 @@ def _find_far_distances(X: VectorBlocks, queries: Float32Array) -> Float32Array:
     step = max(1, len(X) // _N_SAMPLED_ROWS)
     sample = np.concatenate([X.block(i, i + 1).centered for i in range(0, len(X), step)])
     sq_distances = np.maximum(faiss.pairwise_distances(queries, sample), 0)
-    far = np.sqrt(np.quantile(sq_distances, _FAR_QUANTILE, axis=1)).astype(np.float32)
-    return np.where(far > 0, far, np.float32(1))
+    far: Float32Array = np.sqrt(np.quantile(sq_distances, _FAR_QUANTILE, axis=1)).astype(np.float32)
+    far[far == 0] = 1
+    return far
 
 
 def _count(
