@@ -17,7 +17,7 @@ from bitfold.cli import _inputs
 from bitfold.cli._inputs import VECTOR_FORMATS
 from bitfold.datasets import Dataset, draw_queries
 from bitfold.errors import DataError
-from bitfold.evaluation import ExactSearch, search_exact
+from bitfold.evaluation import ExactResult, search_exact
 
 DATASETS: dict[str, Callable[..., Dataset]] = {
     "digits": datasets.digits,
@@ -47,7 +47,7 @@ class SampledData(NamedTuple):
 
     dataset: Dataset
     n_available: int
-    exact: ExactSearch
+    exact: ExactResult
 
 
 class DataRequest(NamedTuple):

@@ -21,7 +21,7 @@ from bitfold.datasets import draw_queries
 from bitfold.errors import DataError
 from bitfold.evaluation import (
     CodeQuality,
-    ExactSearch,
+    ExactResult,
     References,
     TopQuality,
     find_metric,
@@ -104,7 +104,7 @@ class EvaluateResult(NamedTuple):
     hasher: Hasher
     vector_bytes: int
     n_queries: int
-    exact: ExactSearch
+    exact: ExactResult
     quality: TopQuality
     baseline: TopQuality
     baseline_name: str
@@ -180,7 +180,7 @@ def _evaluate(model: Path, request: EvaluateRequest, radius: int) -> EvaluateRes
 
 
 def _measure(
-    hasher: Hasher, task: SearchTask, exact: ExactSearch, radius: int, display: ProgressDisplay
+    hasher: Hasher, task: SearchTask, exact: ExactResult, radius: int, display: ProgressDisplay
 ) -> tuple[TopQuality, CodeQuality | None]:
     """Encode with a hasher and measure its first hits and, with labels, the lookup."""
     name = type(hasher).__name__

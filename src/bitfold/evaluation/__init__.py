@@ -14,7 +14,7 @@ from bitfold.evaluation.code_search import (
     measure_search,
     search_index,
 )
-from bitfold.evaluation.exact_search import ExactSearch, search_exact
+from bitfold.evaluation.exact_search import ExactResult, search_exact
 from bitfold.evaluation.run import EncodedDataset, Evaluation, evaluate, fit_and_encode, warm_up
 from bitfold.evaluation.top_quality import TopQuality, measure_chance, measure_hits
 from bitfold.evaluation.verdict import References, Verdict, judge
@@ -24,7 +24,7 @@ __all__ = [
     "CodeQuality",
     "EncodedDataset",
     "Evaluation",
-    "ExactSearch",
+    "ExactResult",
     "References",
     "TopQuality",
     "Verdict",

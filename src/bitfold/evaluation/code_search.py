@@ -7,7 +7,7 @@ from typing import Any
 
 from bitfold import metrics
 from bitfold.codes import Codes
-from bitfold.evaluation.exact_search import ExactSearch
+from bitfold.evaluation.exact_search import ExactResult
 from bitfold.evaluation.top_quality import N_CANDIDATES, N_NEAREST, TopQuality, measure_hits
 from bitfold.hashers import ITQ, LSH, Hasher
 from bitfold.search import HammingIndex, Hits
@@ -57,7 +57,7 @@ def measure_search(
     hasher: Hasher,
     database: Codes,
     queries: Any,
-    exact: ExactSearch,
+    exact: ExactResult,
     *,
     known_map: float | None = None,
 ) -> TopQuality:

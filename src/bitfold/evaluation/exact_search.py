@@ -20,7 +20,7 @@ from bitfold.metrics import Relevance
 
 
 @dataclass(frozen=True)
-class ExactSearch:
+class ExactResult:
     """What a full-precision search finds: the reference for codes.
 
     Attributes
@@ -55,7 +55,7 @@ def search_exact(
     rows: ArrayLike | None = None,
     metric: str = "l2",
     progress: ProgressCallback | None = None,
-) -> ExactSearch:
+) -> ExactResult:
     """Search with the exact vectors, in blocks, and measure what they find.
 
     Parameters
@@ -101,4 +101,4 @@ def search_exact(
         )
         mean_precision = float(metrics.average_precision(histograms).mean())
     quality = measure_hits(ids, ids, relevance, known_map=mean_precision)
-    return ExactSearch(ids, n_items, relevance, quality, measure_chance(n_items, relevance))
+    return ExactResult(ids, n_items, relevance, quality, measure_chance(n_items, relevance))

@@ -16,7 +16,7 @@ from bitfold._types import ProgressCallback
 from bitfold.codes import Codes
 from bitfold.evaluation.code_quality import CUTOFFS, RADIUS, CodeQuality, measure_codes
 from bitfold.evaluation.code_search import measure_search
-from bitfold.evaluation.exact_search import ExactSearch
+from bitfold.evaluation.exact_search import ExactResult
 from bitfold.evaluation.top_quality import TopQuality
 from bitfold.hashers import Hasher
 
@@ -101,7 +101,7 @@ def evaluate(
     *,
     cutoffs: Sequence[int] = CUTOFFS,
     radius: int = RADIUS,
-    exact: ExactSearch | None = None,
+    exact: ExactResult | None = None,
     progress: ProgressCallback | None = None,
 ) -> Evaluation:
     """Fit a hasher, encode a data set, and measure quality and times.
