@@ -16,8 +16,8 @@ LABELED = (("precision_10", "P@10"), ("precision_100", "P@100"), ("map", "MAP"))
 
 UNLABELED = (
     ("recall_10", "recall\n@10"),
-    ("recall_10_from_40", "rescored\n40"),
-    ("recall_10_from_100", "rescored\n100"),
+    ("recall_10_from_40", "with\n40"),
+    ("recall_10_from_100", "with\n100"),
 )
 """Measures that every search has."""
 
@@ -25,12 +25,12 @@ NOTES = {
     True: (
         "P@10, P@100: share of hits with the label of the query. MAP: over the whole list, mean "
         "over the orders of ties.\n"
-        "recall@10: share of the ten exact neighbors in the first ten hits; rescored: after "
-        "rescoring that number of hits."
+        "recall@10: share of the ten exact neighbors in the first ten hits; with 40, with 100: "
+        "after rescoring that number of hits."
     ),
     False: (
-        "recall@10: share of the ten exact neighbors in the first ten hits; rescored: after "
-        "rescoring that number of hits."
+        "recall@10: share of the ten exact neighbors in the first ten hits; with 40, with 100: "
+        "after rescoring that number of hits."
     ),
 }
 """Explanations of the columns, with and without labels."""
@@ -43,9 +43,11 @@ def make_quality_table(qualities: Mapping[str, TopQuality]) -> Table:
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("\nsearch", no_wrap=True)
     for _, heading in measures:
-        table.add_column(heading if "\n" in heading else f"\n{heading}", justify="right")
-    table.add_column("first ten\nall tied", justify="right")
-    table.add_column("distinct\ncodes", justify="right")
+        table.add_column(
+            heading if "\n" in heading else f"\n{heading}", justify="right", no_wrap=True
+        )
+    for heading in ("first\nten tied", "distinct\ncodes"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for name, quality in qualities.items():
         values = [format_share(getattr(quality, measure)) for measure, _ in measures]
         tied = MISSING if quality.tied is None else f"{100 * quality.tied:.1f} %"

@@ -142,7 +142,9 @@ class EvaluateResult(NamedTuple):
             "baseline": self.baseline_name,
             "results": {name: quality.to_record() for name, quality in qualities.items()},
             "lookup": lookup,
-            "verdict": judge(self.quality, references, compression=compression)._asdict(),
+            "verdict": judge(
+                self.quality, references, compression=compression, method=type(self.hasher).__name__
+            )._asdict(),
         }
 
 
@@ -248,14 +250,13 @@ def _print(result: EvaluateResult) -> None:
     typer.echo(
         f"{method}: {summary['bytes_per_code']:,} bytes per vector instead of "
         f"{summary['bytes_per_vector']:,}; {summary['queries']:,} queries in "
-        f"{summary['database']:,} items"
+        f"{summary['database']:,} items; exact neighbors by "
+        f"{'cosine' if summary['metric'] == 'cosine' else 'Euclidean distance'}"
     )
     rows = {
-        f"{method} (this model)": result.quality,
+        "this model": result.quality,
         f"{result.baseline_name}, {summary['bits']} bits": result.baseline,
-        f"exact vectors ({'cosine' if summary['metric'] == 'cosine' else 'Euclidean'})": (
-            result.exact.quality
-        ),
+        "exact vectors": result.exact.quality,
         "chance": result.exact.chance,
     }
     make_console().print(make_quality_table(rows))

@@ -65,7 +65,9 @@ class Verdict(NamedTuple):
     text: str
 
 
-def judge(quality: TopQuality, references: References, *, compression: float) -> Verdict:
+def judge(
+    quality: TopQuality, references: References, *, compression: float, method: str = ""
+) -> Verdict:
     """Judge the first hits of codes.
 
     With labels, codes are good if P@10 keeps 95 percent of what the exact vectors have above
@@ -81,6 +83,8 @@ def judge(quality: TopQuality, references: References, *, compression: float) ->
         What they are compared with.
     compression
         Bytes of a vector divided by bytes of a code.
+    method
+        Name of the method that made the codes, which is not advised again.
 
     Returns
     -------
@@ -95,11 +99,13 @@ def judge(quality: TopQuality, references: References, *, compression: float) ->
     """
     size = f"at 1/{compression:.0f} of the bytes"
     if quality.precision_10 is None:
-        return _judge_recall(quality, references, size)
-    return _judge_precision(quality, references, size)
+        return _judge_recall(quality, references, size, method)
+    return _judge_precision(quality, references, size, method)
 
 
-def _judge_precision(quality: TopQuality, references: References, size: str) -> Verdict:
+def _judge_precision(
+    quality: TopQuality, references: References, size: str, method: str
+) -> Verdict:
     """Judge by the relevance of the first ten hits."""
     own, exact, chance, baseline = (
         each.precision_10 or 0.0
@@ -111,7 +117,7 @@ def _judge_precision(quality: TopQuality, references: References, size: str) -> 
         text = f"Good: the first ten are {relation} with the exact vectors ({figures}) {size}."
         return Verdict("good", text)
     if baseline > own + MARGIN:
-        return _prefer_baseline("P@10", own, baseline, references.baseline_name)
+        return _prefer_baseline("P@10", own, baseline, references.baseline_name, method)
     advice = "use more bits"
     if quality.recall_10_from_100 >= GOOD_RECALL:
         advice = "rescore 100 candidates by the original vectors, or use more bits"
@@ -119,7 +125,7 @@ def _judge_precision(quality: TopQuality, references: References, size: str) -> 
     return Verdict("fair", f"{text}; {advice}.")
 
 
-def _judge_recall(quality: TopQuality, references: References, size: str) -> Verdict:
+def _judge_recall(quality: TopQuality, references: References, size: str, method: str) -> Verdict:
     """Judge by the exact neighbors that are found."""
     own, rescored = quality.recall_10, quality.recall_10_from_100
     if own >= GOOD_RECALL:
@@ -132,15 +138,16 @@ def _judge_recall(quality: TopQuality, references: References, size: str) -> Ver
         return Verdict("good", text)
     if references.baseline.recall_10 > own + MARGIN:
         other = references.baseline.recall_10
-        return _prefer_baseline("recall@10", own, other, references.baseline_name)
+        return _prefer_baseline("recall@10", own, other, references.baseline_name, method)
     figures = f"recall@10 is {own:.2f}, and {rescored:.2f} with 100 rescored candidates"
     if rescored < POOR_RECALL:
         return Verdict("poor", f"Poor top results: {figures}; use more bits.")
     return Verdict("fair", f"Fair: {figures}, {size}; use more bits, or rescore more candidates.")
 
 
-def _prefer_baseline(measure: str, own: float, other: float, name: str) -> Verdict:
-    """Advise to use the baseline."""
-    use = f"{name} or DualHasher" if "DualHasher" in hashers.__all__ else name
+def _prefer_baseline(measure: str, own: float, other: float, name: str, method: str) -> Verdict:
+    """Advise to use the baseline, or DualHasher unless it made the codes."""
+    has_dual = "DualHasher" in hashers.__all__ and method != "DualHasher"
+    use = f"{name} or DualHasher" if has_dual else name
     text = f"{measure} is {own:.2f}, {name} of the same length has {other:.2f}; use {use}."
     return Verdict("poor", f"Poor top results: {text}")
