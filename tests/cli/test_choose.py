@@ -53,6 +53,10 @@ def test_target_with_labels(warm: Run, folder: Path) -> None:
     assert summary["chosen"]["n_bits"] == min(reaching)
     assert summary["chosen"]["score"] >= 0.5
     assert summary["reason"] == "the shortest code that reaches P@10 0.5"
+    shown = warm("choose", *files, "--precision", "0.5").stdout
+    assert ("Without learning from labels: " in shown) == (
+        summary["chosen"]["method"] in ("ccaitq", "supervisedimh")
+    )
     methods = {run["case"]["method"] for run in summary["runs"]}
     assert {"itq", "lsh", "imh", "ccaitq", "supervisedimh"} <= methods
 

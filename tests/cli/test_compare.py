@@ -16,9 +16,9 @@ def test_table(warm: Run) -> None:
     assert done.returncode == 0
     first, *lines = done.stdout.splitlines()
     assert first == ("digits: 100 queries in all 1,697 rows; relevant: items with the same label")
-    itq, sh = (next(line for line in lines if line.split()[:1] == [name]) for name in ("itq", "sh"))
-    assert itq.count("–") == 5  # 96 bits, but 64 features
-    assert "–" not in sh
+    rows = {tuple(line.split()[:2]): line for line in lines}
+    assert rows["itq", "96"].count("–") == 6  # 64 features
+    assert not any("–" in rows[setting] for setting in (("itq", "8"), ("sh", "8"), ("sh", "96")))
     assert "n_bits of ITQ must be at most n_features=64, got 96." in done.stdout
     assert re.search(r"^Rule: the shortest code whose P@10 is within 0.01", done.stdout, re.M)
     next_step = "Next step, with your own vectors: bitfold fit vectors.npy --method "

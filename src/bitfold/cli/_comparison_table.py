@@ -37,22 +37,17 @@ FIRST_TEN = {
 
 
 def make_table(records: Iterable[dict[str, Any]], *, is_labeled: bool) -> Table:
-    """Return a table with one row per method; results of several seeds are averaged."""
-    groups = _group_by_setting(records)
-    measures = (FIRST_TEN[is_labeled], *COMMON)
-    lengths = sorted({n_bits for _, n_bits in groups})
+    """Return a table with one row per method and length; results of several seeds are averaged."""
+    measures = (*([FIRST_TEN[True]] if is_labeled else []), FIRST_TEN[False], *COMMON)
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("method\nbits", no_wrap=True)
-    for measure in measures:
-        for n_bits in lengths:
-            table.add_column(f"{measure.heading}\n{n_bits}", justify="right", no_wrap=True)
-    for method in dict.fromkeys(method for method, _ in groups):
-        cells = [
-            _format_cell(groups.get((method, n_bits), []), measure)
-            for measure in measures
-            for n_bits in lengths
-        ]
-        table.add_row(method, *cells)
+    table.add_column("method", no_wrap=True)
+    for heading in ("bits", *(measure.heading for measure in measures)):
+        table.add_column(heading, justify="right", no_wrap=True)
+    groups = _group_by_setting(records)
+    methods = list(dict.fromkeys(method for method, _ in groups))
+    for method, n_bits in sorted(groups, key=lambda pair: (methods.index(pair[0]), pair[1])):
+        cells = [_format_cell(groups[method, n_bits], measure) for measure in measures]
+        table.add_row(method, str(n_bits), *cells)
     return table
 
 

@@ -16,7 +16,7 @@ from bitfold.cli._inputs import LABEL_FORMATS
 from bitfold.cli._method_runs import MethodRun, run_methods
 from bitfold.cli._methods import METHODS
 from bitfold.cli._quality_table import format_share
-from bitfold.cli._recommendation import describe_option, format_next_step
+from bitfold.cli._recommendation import describe_option, format_next_step, is_unsupervised
 from bitfold.cli._sampled_data import (
     DATA_HELP,
     DEFAULT_ROWS,
@@ -182,7 +182,13 @@ def _print_choice(
     if chosen is None:
         raise typer.BadParameter("No method can have codes within this budget.")
     found = describe_option(chosen, goal.heading, with_map=request.is_labeled)
+    typer.echo("with 40, with 100: recall@10 after rescoring that number of hits")
     typer.echo(f"Chosen: {found}; {_explain(chosen, goal)}.")
+    if not is_unsupervised(chosen):
+        options = filter(is_unsupervised, list_options(done, goal.measure))
+        other = choose_code(options, max_bits=goal.max_bits, target=goal.target)
+        if other is not None:
+            typer.echo(f"Without learning from labels: {describe_option(other, goal.heading)}.")
     for hint in _list_hints(sizes, goal, chosen):
         typer.echo(hint)
     typer.echo(format_next_step(chosen, request))
@@ -218,11 +224,11 @@ def _make_table(
     """Return a table with one row per code."""
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     labeled = ("P@10", "MAP") if is_labeled else ()
-    table.add_column("method")
+    table.add_column("method", no_wrap=True)
     for heading in (
-        "bits", "bytes", *labeled, "recall@10", "rescored 40", "rescored 100", "fit s", "",
+        "bits", "bytes", *labeled, "recall@10", "with 40", "with 100", "fit s", "",
     ):  # fmt: skip
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True)
     for record in done:
         result = record["result"]
         if "error" in result:
@@ -230,7 +236,7 @@ def _make_table(
         shares = [result["precision_10"], result["map"] / 100] if is_labeled else []
         shares += [result[measure] for measure in MEASURES.values()]
         key = record["case"]["method"], result["n_bits"]
-        mark = "← chosen" if chosen is not None and key == chosen[:2] else ""
+        mark = "←" if chosen is not None and key == chosen[:2] else ""
         size = str(result["n_bits"]), str(count_bytes(result["n_bits"]))
         values = map(format_share, shares)
         table.add_row(key[0], *size, *values, f"{result['fit_seconds']:.1f}", mark)

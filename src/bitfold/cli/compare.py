@@ -100,7 +100,7 @@ def _choose_methods(text: str, *, labeled: bool) -> list[str]:
 def _print_result(done: list[dict[str, Any]], request: DataRequest) -> None:
     """Print the table, the limits of methods, a recommendation, and the command to go with it."""
     typer.echo(describe_data(done, request))
-    typer.echo("MAP and F1 (radius 2) from 0 to 1, seconds to fit, µs to encode one row, by bits")
+    typer.echo("Quality from 0 to 1 (F1 within radius 2), seconds to fit, µs to encode one row")
     make_console().print(make_table(done, is_labeled=request.is_labeled))
     for message in list_errors(done):
         typer.echo(f"– {message}")
