@@ -224,11 +224,12 @@ def _make_table(
     """Return a table with one row per code."""
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     labeled = ("P@10", "MAP") if is_labeled else ()
-    table.add_column("method", no_wrap=True)
+    table.add_column("\nmethod", no_wrap=True)
     for heading in (
-        "bits", "bytes", *labeled, "recall@10", "with 40", "with 100", "fit s", "",
+        "bits", "bytes", *labeled, "recall\n@10", "with\n40", "with\n100", "fit s",
     ):  # fmt: skip
-        table.add_column(heading, justify="right", no_wrap=True)
+        text = heading if "\n" in heading else f"\n{heading}"
+        table.add_column(text, justify="right", no_wrap=True)
     for record in done:
         result = record["result"]
         if "error" in result:
@@ -236,8 +237,8 @@ def _make_table(
         shares = [result["precision_10"], result["map"] / 100] if is_labeled else []
         shares += [result[measure] for measure in MEASURES.values()]
         key = record["case"]["method"], result["n_bits"]
-        mark = "←" if chosen is not None and key == chosen[:2] else ""
+        mark = "→" if chosen is not None and key == chosen[:2] else " "
         size = str(result["n_bits"]), str(count_bytes(result["n_bits"]))
         values = map(format_share, shares)
-        table.add_row(key[0], *size, *values, f"{result['fit_seconds']:.1f}", mark)
+        table.add_row(f"{mark} {key[0]}", *size, *values, f"{result['fit_seconds']:.1f}")
     return table
