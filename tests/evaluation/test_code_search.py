@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -14,12 +16,8 @@ from bitfold.evaluation import (
     search_exact,
     search_index,
 )
-from bitfold.hashers import ITQ, LSH
-from bitfold.metrics import (
-    all_tied,
-    mean_average_precision,
-    recall_at_k,
-)
+from bitfold.hashers import ITQ, LSH, DualHasher
+from bitfold.metrics import all_tied, average_precision, recall_at_k, scan_histograms
 from bitfold.search import RerankByVectors
 
 
@@ -28,14 +26,17 @@ def data() -> Dataset:
     return datasets.digits(n_queries=100)
 
 
-def test_measures_are_those_of_the_hits(data: Dataset) -> None:
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_measures_are_those_of_the_hits(data: Dataset, symmetric: bool) -> None:
     hasher = ITQ(12, random_state=0).fit(data.database)
     codes, queries = hasher.encode(data.database), hasher.encode(data.queries)
     exact = search_exact(data.database, data.queries, data.relevance)
-    quality = measure_search(hasher, codes, data.queries, exact)
+    quality = measure_search(hasher, codes, data.queries, exact, symmetric=symmetric)
     index = HammingIndex(12)
     index.add(codes)
-    hits = index.search(queries, 10)
+    embedding = None if symmetric else hasher.embed(data.queries)
+    search = partial(index.search, queries, query_embedding=embedding)
+    hits = search(10)
     same = data.labels[hits.ids] == data.query_labels[:, None]
     assert quality.precision_10 == pytest.approx(same.mean())
     assert quality.recall_10 == pytest.approx(recall_at_k(hits.ids, exact.ids, 10).mean())
@@ -43,8 +44,11 @@ def test_measures_are_those_of_the_hits(data: Dataset) -> None:
     assert quality.tied is not None
     assert 0 < quality.tied < 1
     assert quality.n_distinct == len(np.unique(codes.packed, axis=0))
-    assert quality.map == pytest.approx(mean_average_precision(queries, codes, data.relevance))
-    rescored = index.search(queries, 10, rerank=RerankByVectors(data.database, data.queries, 40))
+    order = search(len(codes))
+    relevant = data.labels[order.ids] == data.query_labels[:, None]
+    expected_map = average_precision(scan_histograms(order.distances, relevant)).mean()
+    assert quality.map == pytest.approx(expected_map, abs=1e-3)
+    rescored = search(10, rerank=RerankByVectors(data.database, data.queries, 40))
     expected = recall_at_k(rescored.ids, exact.ids, 10).mean()
     assert quality.recall_10_from_40 == pytest.approx(expected, abs=0.002)
 
@@ -62,13 +66,28 @@ def test_order_of_ids_matters(data: Dataset) -> None:
     assert mixed.precision_10 != pytest.approx(sorted_.precision_10)
 
 
-def test_search_is_that_of_the_index(data: Dataset) -> None:
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_search_is_that_of_the_index(data: Dataset, symmetric: bool) -> None:
     hasher = ITQ(16, random_state=0).fit(data.database)
     index = HammingIndex(16)
     index.add(hasher.encode(data.database))
-    hits = search_index(index, hasher, data.queries, 7)
-    expected = index.search(hasher.encode(data.queries), 7)
+    hits = search_index(index, hasher, data.queries, 7, symmetric=symmetric)
+    embedding = None if symmetric else hasher.embed(data.queries)
+    expected = index.search(hasher.encode(data.queries), 7, query_embedding=embedding)
     np.testing.assert_array_equal(hits.ids, expected.ids)
+    np.testing.assert_array_equal(hits.distances, expected.distances)
+
+
+def test_asymmetric_search_is_the_better_default(data: Dataset) -> None:
+    hasher = DualHasher(64, random_state=0).fit(data.database)
+    codes = hasher.encode(data.database)
+    exact = search_exact(data.database, data.queries, data.relevance)
+    default, hamming = (
+        measure_search(hasher, codes, data.queries, exact, **options)
+        for options in ({}, {"symmetric": True})
+    )
+    assert default.recall_10 > hamming.recall_10 + 0.02
+    assert default.recall_10_from_40 > hamming.recall_10_from_40
 
 
 def test_baseline_has_the_same_length(data: Dataset) -> None:

@@ -10,7 +10,14 @@ import pytest
 from bitfold import datasets, metrics
 from bitfold.datasets import Dataset
 from bitfold.errors import ParameterError
-from bitfold.evaluation import Evaluation, evaluate, fit_and_encode, search_exact, warm_up
+from bitfold.evaluation import (
+    Evaluation,
+    evaluate,
+    fit_and_encode,
+    measure_map,
+    search_exact,
+    warm_up,
+)
 from bitfold.evaluation.code_quality import CUTOFFS
 from bitfold.hashers import ITQ, KSH, LSH, SupervisedIMH
 
@@ -65,10 +72,16 @@ def test_first_hits_are_measured_against_the_exact_search(dataset: Dataset) -> N
     exact = search_exact(dataset.database, dataset.queries, dataset.relevance)
     result = evaluate(ITQ(16, random_state=0), dataset, exact=exact)
     assert result.top is not None
-    assert result.top.map == result.quality.map
+    hasher = ITQ(16, random_state=0).fit(dataset.database)
+    expected = measure_map(
+        hasher, hasher.encode(dataset.database), dataset.queries, dataset.relevance
+    )
+    assert result.top.map == pytest.approx(expected)
+    assert result.top.map != result.quality.map
     assert exact.chance.recall_10 < result.top.recall_10 < 1
     record = json.loads(json.dumps(result.to_record()))
     assert record["recall_10"] == result.top.recall_10
+    assert record["search_map"] == result.top.map
     assert record["map"] == pytest.approx(100 * result.quality.map)
 
 

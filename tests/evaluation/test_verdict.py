@@ -46,10 +46,9 @@ def test_verdict(own: TopQuality, baseline: TopQuality, grade: str, parts: list[
         assert re.search(part, verdict.text), verdict.text
 
 
-def test_dual_hasher_is_advised_unless_it_made_the_codes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bitfold.hashers.__all__", ["DualHasher"])
+def test_dual_hasher_is_advised_unless_it_made_the_codes() -> None:
     exact, chance = unlabeled(1.0, 1.0), unlabeled(0.0, 0.0)
     references = References(exact, chance, unlabeled(0.26, 0.6), "ITQ")
-    for method, advice in (("IMH", "use ITQ or DualHasher."), ("DualHasher", "use ITQ.")):
+    for method, advice in (("IMH", "use ITQ, or try DualHasher."), ("DualHasher", "use ITQ.")):
         verdict = judge(unlabeled(0.04, 0.2), references, compression=64, method=method)
         assert verdict.text.endswith(advice)

@@ -13,27 +13,29 @@ from bitfold.evaluation import CodeOption
 
 
 class Measure(NamedTuple):
-    """An entry of a result, its heading, its unit, and its number of decimals."""
+    """An entry of a result, its heading, and its number of decimals."""
 
     name: str
     heading: str
-    unit: float
     digits: int
 
 
 COMMON = (
-    Measure("map", "MAP", 100, 3),
-    Measure("f1", "F1", 1, 2),
-    Measure("fit_seconds", "fit s", 1, 1),
-    Measure("encode_us", "µs", 1, 1),
+    Measure("search_map", "MAP", 3),
+    Measure("f1", "F1", 2),
+    Measure("fit_seconds", "fit s", 1),
+    Measure("encode_us", "µs", 1),
 )
-"""Measures that the table always shows; MAP is stored in percent."""
+"""Measures that the table always shows."""
 
 FIRST_TEN = {
-    True: Measure("precision_10", "P@10", 1, 3),
-    False: Measure("recall_10", "recall@10", 1, 3),
+    True: Measure("precision_10", "P@10", 3),
+    False: Measure("recall_10", "recall@10", 3),
 }
 """The measure of first hits, with and without labels."""
+
+SEARCH_NOTE = "Searches are asymmetric, as those of bitfold search with a model"
+"""How hits are found, for the line above a table."""
 
 
 def make_table(records: Iterable[dict[str, Any]], *, is_labeled: bool) -> Table:
@@ -54,7 +56,7 @@ def make_table(records: Iterable[dict[str, Any]], *, is_labeled: bool) -> Table:
 def list_options(records: Iterable[dict[str, Any]], measure: str) -> list[CodeOption]:
     """Return the codes that were measured, with the mean of a measure over the seeds as score."""
     return [
-        CodeOption(method, n_bits, score, (_mean(results, "map") or 0.0) / 100)
+        CodeOption(method, n_bits, score, _mean(results, "search_map") or 0.0)
         for (method, n_bits), results in _group_by_setting(records).items()
         if (score := _mean(results, measure)) is not None
     ]
@@ -89,8 +91,7 @@ def _mean(results: list[dict[str, Any]], measure: str) -> float | None:
 
 def _format_cell(results: list[dict[str, Any]], measure: Measure) -> str:
     """Return a mean as text; large values have no decimals."""
-    mean = _mean(results, measure.name)
-    if mean is None:
+    value = _mean(results, measure.name)
+    if value is None:
         return MISSING
-    value = mean / measure.unit
     return f"{value:.{0 if value >= 100 else measure.digits}f}"

@@ -133,5 +133,5 @@ def describe_result(result: dict[str, Any]) -> str:
         if result[name] is not None
     ]
     return ", ".join(
-        [*shown, f"MAP {result['map'] / 100:.3f}", f"fit {result['fit_seconds']:.1f} s"]
+        [*shown, f"MAP {result['search_map']:.3f}", f"fit {result['fit_seconds']:.1f} s"]
     )

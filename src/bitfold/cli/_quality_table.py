@@ -21,6 +21,9 @@ UNLABELED = (
 )
 """Measures that every search has."""
 
+SEARCHES = "asymmetric: bitfold search with a model, also of {baseline}; Hamming: with --symmetric."
+"""Explanation of the searches."""
+
 NOTES = {
     True: (
         "P@10, P@100: share of hits with the label of the query. MAP: over the whole list, mean "

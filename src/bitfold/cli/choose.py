@@ -11,10 +11,10 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from typer import Argument, Option
 
-from bitfold.cli._comparison_table import list_errors, list_options
+from bitfold.cli._comparison_table import SEARCH_NOTE, list_errors, list_options
 from bitfold.cli._inputs import LABEL_FORMATS
 from bitfold.cli._method_runs import MethodRun, run_methods
-from bitfold.cli._methods import COSINE_HELP, METHODS
+from bitfold.cli._methods import COSINE_HELP
 from bitfold.cli._quality_table import format_share
 from bitfold.cli._recommendation import describe_option, format_next_step, is_unsupervised
 from bitfold.cli._sampled_data import (
@@ -90,8 +90,9 @@ def choose(
 ) -> None:
     """Choose a method and a code length for a budget or a target.
 
-    A few good methods are measured on a sample. With a target, the shortest code that reaches it is
-    chosen; otherwise the shortest whose first hits are nearly as good as the best.
+    A few good methods are measured on a sample, by the asymmetric search that bitfold search runs.
+    With a target, the shortest code that reaches it is chosen; otherwise the shortest whose first
+    hits are nearly as good as the best.
 
     Example: bitfold choose vectors.npy --bytes-per-vector 16
     """
@@ -140,7 +141,6 @@ def _list_candidates(goal: Goal, *, is_labeled: bool) -> list[tuple[str, int]]:
     pairs = {
         (method, n_bits)
         for method, lengths in methods.items()
-        if method in METHODS
         for n_bits in _limit_lengths(lengths, goal.max_bits)
     }
     order = list(methods)
@@ -176,7 +176,9 @@ def _print_choice(
     sizes = [record["result"] for record in done if "n_rows" in record["result"]]
     if sizes:
         sample = describe_sample(sizes[0]["n_rows"], sizes[0]["n_available"])
-        typer.echo(f"{request.data}: {request.n_queries:,} queries in {sample}")
+        by_cosine = "; exact neighbors by cosine" if request.cosine else ""
+        typer.echo(f"{request.data}: {request.n_queries:,} queries in {sample}{by_cosine}")
+        typer.echo(SEARCH_NOTE)
     make_console().print(_make_table(done, chosen, is_labeled=request.is_labeled))
     for message in list_errors(done):
         typer.echo(f"– {message}")
@@ -235,7 +237,7 @@ def _make_table(
         result = record["result"]
         if "error" in result:
             continue
-        shares = [result["precision_10"], result["map"] / 100] if is_labeled else []
+        shares = [result["precision_10"], result["search_map"]] if is_labeled else []
         shares += [result[measure] for measure in MEASURES.values()]
         key = record["case"]["method"], result["n_bits"]
         mark = "→" if chosen is not None and key == chosen[:2] else " "

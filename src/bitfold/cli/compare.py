@@ -9,7 +9,13 @@ from typing import Annotated, Any
 import typer
 from typer import Argument, Option
 
-from bitfold.cli._comparison_table import FIRST_TEN, list_errors, list_options, make_table
+from bitfold.cli._comparison_table import (
+    FIRST_TEN,
+    SEARCH_NOTE,
+    list_errors,
+    list_options,
+    make_table,
+)
 from bitfold.cli._inputs import LABEL_FORMATS
 from bitfold.cli._method_runs import MethodRun, run_methods
 from bitfold.cli._methods import COSINE_HELP, METHODS, find_method, uses_labels
@@ -48,8 +54,9 @@ def compare(
 ) -> None:
     """Compare methods and code lengths on your data, and recommend one.
 
-    The first ten hits count first: P@10 with labels, recall@10 of the exact neighbors without. MAP
-    and F1 are those of items with the same label or, without labels, of the closest 2 percent.
+    The first ten hits of an asymmetric search, as bitfold search runs it, count first: P@10 with
+    labels, recall@10 of the exact neighbors without. MAP and F1 are those of items with the same
+    label or, without labels, of the closest 2 percent in ℓ2, or by cosine with --cosine.
 
     Example: bitfold compare vectors.npy --labels labels.npy --bits 32,64 --methods itq,imh
     """
@@ -101,7 +108,7 @@ def _choose_methods(text: str, *, labeled: bool) -> list[str]:
 def _print_result(done: list[dict[str, Any]], request: DataRequest) -> None:
     """Print the table, the limits of methods, a recommendation, and the command to go with it."""
     typer.echo(describe_data(done, request))
-    typer.echo("Quality from 0 to 1 (F1 within radius 2), seconds to fit, µs to encode one row")
+    typer.echo(f"{SEARCH_NOTE}; F1 is that within Hamming radius 2; µs to encode one row")
     make_console().print(make_table(done, is_labeled=request.is_labeled))
     for message in list_errors(done):
         typer.echo(f"– {message}")

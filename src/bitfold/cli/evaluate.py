@@ -14,7 +14,7 @@ from bitfold import _validation
 from bitfold._types import AnyArray, Int64Array
 from bitfold.cli import _inputs
 from bitfold.cli._inputs import LABEL_FORMATS, VECTOR_FORMATS
-from bitfold.cli._quality_table import NOTES, make_quality_table
+from bitfold.cli._quality_table import NOTES, SEARCHES, make_quality_table
 from bitfold.cli._terminal import ProgressDisplay, make_console, show_progress
 from bitfold.codes import Codes
 from bitfold.datasets import draw_queries
@@ -55,10 +55,10 @@ def evaluate(
 ) -> None:
     """Measure how good the codes of a model are, and say what to do.
 
-    The hits are those that bitfold search returns. They are compared with the exact vectors, with
-    a simple method of the same code length, and with chance. With labels, items with the label of
-    the query are relevant. Rows labeled -1 count as unlabeled: they are searched, but are neither
-    queries nor relevant.
+    The hits are those that bitfold search returns, by default (asymmetric) and with --symmetric
+    (Hamming). They are compared with the exact vectors, with a simple method of the same code
+    length, and with chance. With labels, items with the label of the query are relevant. Rows
+    labeled -1 count as unlabeled: they are searched, but are neither queries nor relevant.
 
     Example: bitfold evaluate model.bitfold vectors.npy --labels labels.npy
     """
@@ -106,6 +106,7 @@ class EvaluateResult(NamedTuple):
     n_queries: int
     exact: ExactResult
     quality: TopQuality
+    hamming: TopQuality
     baseline: TopQuality
     baseline_name: str
     lookup: CodeQuality | None
@@ -123,6 +124,7 @@ class EvaluateResult(NamedTuple):
         compression = self.vector_bytes / self.code_bytes
         qualities = {
             "model": self.quality,
+            "model_hamming": self.hamming,
             "baseline": self.baseline,
             "exact": self.exact.quality,
             "chance": self.exact.chance,
@@ -163,11 +165,23 @@ def _evaluate(model: Path, request: EvaluateRequest, radius: int) -> EvaluateRes
                 metric=find_metric(hasher),
                 progress=report,
             )
-        quality, lookup = _measure(hasher, task, exact, radius, display)
+        database = _encode(hasher, task, display)
+        lookup = _measure_list(hasher, task, database, radius, display)
+        with display.spinner("search by Hamming distance"):
+            hamming = measure_search(
+                hasher,
+                database,
+                task.queries,
+                exact,
+                symmetric=True,
+                known_map=lookup and lookup.map,
+            )
+        quality = _measure(hasher, database, task, exact, display)
         baseline = make_baseline(hasher, request.seed)
         with display.bar(f"fit {type(baseline).__name__}") as report:
             baseline.fit(task.X, progress=report)
-        baseline_quality, _ = _measure(baseline, task, exact, radius, display)
+        database = _encode(baseline, task, display)
+        baseline_quality = _measure(baseline, database, task, exact, display)
     return EvaluateResult(
         model,
         hasher,
@@ -175,34 +189,34 @@ def _evaluate(model: Path, request: EvaluateRequest, radius: int) -> EvaluateRes
         len(task.queries),
         exact,
         quality,
+        hamming,
         baseline_quality,
         type(baseline).__name__,
         lookup,
     )
 
 
-def _measure(
-    hasher: Hasher, task: SearchTask, exact: ExactResult, radius: int, display: ProgressDisplay
-) -> tuple[TopQuality, CodeQuality | None]:
-    """Encode with a hasher and measure its first hits and, with labels, the lookup."""
-    name = type(hasher).__name__
-    with display.bar(f"encode with {name}") as report:
+def _encode(hasher: Hasher, task: SearchTask, display: ProgressDisplay) -> Codes:
+    """Encode the database."""
+    with display.bar(f"encode with {type(hasher).__name__}") as report:
         codes = hasher.encode(task.X, progress=lambda _, done, total: report("rows", done, total))
-    database = codes if task.rows is None else codes[task.rows]
-    lookup = None
-    if task.relevance is not None:
-        lookup = _measure_list(hasher, task, database, radius, display)
-    with display.spinner(f"search with {name}"):
-        known_map = None if lookup is None else lookup.map
-        quality = measure_search(hasher, database, task.queries, exact, known_map=known_map)
-    return quality, lookup
+    return codes if task.rows is None else codes[task.rows]
+
+
+def _measure(
+    hasher: Hasher, database: Codes, task: SearchTask, exact: ExactResult, display: ProgressDisplay
+) -> TopQuality:
+    """Measure an asymmetric search."""
+    with display.spinner(f"search with {type(hasher).__name__}"):
+        return measure_search(hasher, database, task.queries, exact)
 
 
 def _measure_list(
     hasher: Hasher, task: SearchTask, database: Codes, radius: int, display: ProgressDisplay
-) -> CodeQuality:
-    """Measure the whole list and the lookup in a radius."""
-    assert task.relevance is not None
+) -> CodeQuality | None:
+    """Measure the whole list by Hamming distance and the lookup in a radius, with labels."""
+    if task.relevance is None:
+        return None
     with display.bar(f"rank with {type(hasher).__name__}") as report:
         queries = hasher.encode(task.queries)
         return measure_codes(
@@ -254,12 +268,14 @@ def _print(result: EvaluateResult) -> None:
         f"{'cosine' if summary['metric'] == 'cosine' else 'Euclidean distance'}"
     )
     rows = {
-        "this model": result.quality,
+        "this model, asymmetric": result.quality,
+        "this model, Hamming": result.hamming,
         f"{result.baseline_name}, {summary['bits']} bits": result.baseline,
         "exact vectors": result.exact.quality,
         "chance": result.exact.chance,
     }
     make_console().print(make_quality_table(rows))
+    typer.echo(SEARCHES.format(baseline=result.baseline_name))
     typer.echo(NOTES[result.lookup is not None])
     if result.lookup is not None:
         found = result.lookup

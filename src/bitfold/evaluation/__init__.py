@@ -11,6 +11,7 @@ from bitfold.evaluation.code_quality import CodeQuality, measure_codes
 from bitfold.evaluation.code_search import (
     find_metric,
     make_baseline,
+    measure_map,
     measure_search,
     search_index,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "measure_chance",
     "measure_codes",
     "measure_hits",
+    "measure_map",
     "measure_search",
     "search_exact",
     "search_index",

@@ -9,11 +9,17 @@ from bitfold.codes import Codes
 from bitfold.evaluation.exact_search import ExactResult
 from bitfold.evaluation.top_quality import N_CANDIDATES, N_NEAREST, TopQuality, measure_hits
 from bitfold.hashers import ITQ, LSH, Hasher
+from bitfold.metrics import Relevance
 from bitfold.search import HammingIndex, Hits
 
 
-def search_index(index: HammingIndex, hasher: Hasher, queries: Any, k: int) -> Hits:
+def search_index(
+    index: HammingIndex, hasher: Hasher, queries: Any, k: int, *, symmetric: bool = False
+) -> Hits:
     """Search an index for vectors, as ``bitfold search`` does.
+
+    By default the search is asymmetric: the reals behind the bits of a query are compared with the
+    stored bits.
 
     All measures of first hits use this function, so they describe the hits that users get.
 
@@ -27,6 +33,8 @@ def search_index(index: HammingIndex, hasher: Hasher, queries: Any, k: int) -> H
         Vectors, one per row.
     k
         Number of hits per query.
+    symmetric
+        Whether to compare codes only, by Hamming distance, as ``bitfold search --symmetric`` does.
 
     Returns
     -------
@@ -49,7 +57,8 @@ def search_index(index: HammingIndex, hasher: Hasher, queries: Any, k: int) -> H
     >>> search_index(index, hasher, X[2:], 1).ids.tolist()
     [[2]]
     """
-    return index.search(hasher.encode(queries), k)
+    embedding = None if symmetric else hasher.embed(queries)
+    return index.search(hasher.encode(queries), k, query_embedding=embedding)
 
 
 def measure_search(
@@ -58,6 +67,7 @@ def measure_search(
     queries: Any,
     exact: ExactResult,
     *,
+    symmetric: bool = False,
     known_map: float | None = None,
 ) -> TopQuality:
     """Search codes with a fitted hasher, and measure the hits.
@@ -72,6 +82,9 @@ def measure_search(
         Vectors, one per row.
     exact
         What the exact vectors find, from :func:`search_exact`.
+    symmetric
+        Whether to search by Hamming distance; by default the search is asymmetric, see
+        :func:`search_index`.
     known_map
         The mean average precision, if it has been computed; with labels it is computed otherwise.
 
@@ -99,11 +112,10 @@ def measure_search(
     """
     with HammingIndex(database.n_bits) as index:
         index.add(database)
-        hits = search_index(index, hasher, queries, N_CANDIDATES)
+        hits = search_index(index, hasher, queries, N_CANDIDATES, symmetric=symmetric)
         n_distinct = index.n_distinct
     if known_map is None and exact.relevance is not None:
-        codes = hasher.encode(queries)
-        known_map = metrics.mean_average_precision(codes, database, exact.relevance)
+        known_map = measure_map(hasher, database, queries, exact.relevance, symmetric=symmetric)
     tied = None
     if hits.distances.shape[1] >= N_NEAREST:
         tied = float(metrics.all_tied(hits.distances, N_NEAREST).mean())
@@ -115,6 +127,46 @@ def measure_search(
         tied=tied,
         n_distinct=n_distinct,
     )
+
+
+def measure_map(
+    hasher: Hasher, database: Codes, queries: Any, relevance: Relevance, *, symmetric: bool = False
+) -> float:
+    """Return the mean average precision of a search that returns the whole list.
+
+    Parameters
+    ----------
+    hasher
+        A fitted hasher.
+    database
+        Its codes of the database.
+    queries
+        Vectors, one per row.
+    relevance
+        Which items are relevant to which query.
+    symmetric
+        Whether to rank by Hamming distance; by default the ranking is asymmetric.
+
+    Returns
+    -------
+    A value between 0 and 1, the mean over all orders of ties.
+
+    Raises
+    ------
+    DataError
+        If the queries cannot be used, or ``relevance`` is for other numbers of rows.
+
+    Examples
+    --------
+    >>> hasher = LSH(4, random_state=0).fit([[0.0, 1.0], [2.0, 1.0]])
+    >>> database = hasher.encode([[0.0, 1.0], [2.0, 1.0]])
+    >>> measure_map(hasher, database, [[2.0, 1.0]], Relevance.from_labels([1], [0, 1]))
+    1.0
+    """
+    if symmetric:
+        return metrics.mean_average_precision(hasher.encode(queries), database, relevance)
+    histograms = metrics.embedding_histograms(hasher.embed(queries), database, relevance)
+    return float(metrics.average_precision(histograms).mean())
 
 
 def find_metric(hasher: Hasher) -> str:

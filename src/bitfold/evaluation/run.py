@@ -15,7 +15,7 @@ from bitfold import datasets
 from bitfold._types import ProgressCallback
 from bitfold.codes import Codes
 from bitfold.evaluation.code_quality import CUTOFFS, RADIUS, CodeQuality, measure_codes
-from bitfold.evaluation.code_search import measure_search
+from bitfold.evaluation.code_search import measure_map, measure_search
 from bitfold.evaluation.exact_search import ExactResult
 from bitfold.evaluation.top_quality import TopQuality
 from bitfold.hashers import Hasher
@@ -61,7 +61,8 @@ class Evaluation:
     n_bits, quality
         Length of the codes, and how good they are.
     top
-        Quality of the first hits; None if it was not measured.
+        Quality of the asymmetric search, as ``bitfold search`` runs it; None if it was not
+        measured.
     fit_seconds, encode_us, query_ms
         Seconds to fit, microseconds to encode one database row, milliseconds to encode one query.
 
@@ -84,11 +85,11 @@ class Evaluation:
 
         Returns
         -------
-        All values by name; MAP, precision and recall of the whole list are in percent, those of
-        the first hits between 0 and 1.
+        All values by name; MAP, precision and recall by Hamming distance are in percent, those of
+        the search between 0 and 1. ``search_map`` is the MAP of the search.
         """
         quality = self.quality
-        top = {} if self.top is None else self.top.to_record()
+        top = {} if self.top is None else {**self.top.to_record(), "search_map": self.top.map}
         return {
             **top,
             "map": 100 * quality.map,
@@ -127,7 +128,7 @@ def evaluate(
         Hamming radius of the lookup.
     exact
         What the exact vectors of the data set find, from :func:`search_exact`; if it is given, the
-        first hits of a search are measured too.
+        hits of a search are measured too.
     progress
         Called with (stage, done, total) while the work is running.
 
@@ -152,7 +153,7 @@ def evaluate(
     quality = measure_codes(queries, database, dataset.relevance, cutoffs=cutoffs, radius=radius)
     top = None
     if exact is not None:
-        known_map = None if exact.relevance is None else quality.map
+        known_map = measure_map(hasher, database, dataset.queries, dataset.relevance)
         top = measure_search(hasher, database, dataset.queries, exact, known_map=known_map)
     return Evaluation(
         n_bits=database.n_bits,

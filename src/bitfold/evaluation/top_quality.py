@@ -33,8 +33,8 @@ class TopQuality:
     precision_10, precision_100
         Share of relevant items among the first 10 and 100 hits; None without labels.
     map
-        Mean average precision of the whole list, as the mean over all orders of ties; None without
-        labels.
+        Mean average precision of the whole list, as the mean over all orders of ties; None if
+        nothing says what is relevant.
     tied
         Share of queries whose first ten hits are all at one distance; None if it does not apply.
     n_distinct

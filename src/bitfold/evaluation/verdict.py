@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from bitfold import hashers
 from bitfold.evaluation.top_quality import TopQuality
 
 KEPT = 0.95
@@ -146,8 +145,7 @@ def _judge_recall(quality: TopQuality, references: References, size: str, method
 
 
 def _prefer_baseline(measure: str, own: float, other: float, name: str, method: str) -> Verdict:
-    """Advise to use the baseline, or DualHasher unless it made the codes."""
-    has_dual = "DualHasher" in hashers.__all__ and method != "DualHasher"
-    use = f"{name} or DualHasher" if has_dual else name
+    """Advise to use the baseline, and to try DualHasher unless it made the codes."""
+    use = name if method == "DualHasher" else f"{name}, or try DualHasher"
     text = f"{measure} is {own:.2f}, {name} of the same length has {other:.2f}; use {use}."
     return Verdict("poor", f"Poor top results: {text}")

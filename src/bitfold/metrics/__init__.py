@@ -8,6 +8,7 @@ scores*, ECIR 2008), so the order of the database cannot favor a method. The fun
 ``_by_id`` break ties by id instead, as a search does.
 """
 
+from bitfold.metrics.embedding_scan import embedding_histograms
 from bitfold.metrics.first_hits import all_tied, precision_at_k
 from bitfold.metrics.ground_truth import closest_neighbors
 from bitfold.metrics.histograms import DistanceHistograms, distance_histograms, scan_histograms
@@ -36,6 +37,7 @@ __all__ = [
     "average_precision_by_id",
     "closest_neighbors",
     "distance_histograms",
+    "embedding_histograms",
     "lookup",
     "map_scorer",
     "mean_average_precision",

@@ -17,7 +17,7 @@ from bitfold.metrics.vector_blocks import VectorBlocks
 N_BINS = 4096
 """Intervals of distance per query."""
 
-_BLOCK_BYTES = 32 << 20
+BLOCK_BYTES = 32 << 20
 """Maximum size of the distances that are computed together, in float32."""
 
 _N_SAMPLED_ROWS = 1000
@@ -26,7 +26,7 @@ _N_SAMPLED_ROWS = 1000
 _FAR_QUANTILE = 0.99
 """Items farther than this share of the sample are counted together in the last interval."""
 
-_QUERIES_PER_GROUP = 16
+QUERIES_PER_GROUP = 16
 """Number of queries that a thread counts together."""
 
 
@@ -84,10 +84,10 @@ def vector_histograms(
     centered = Q.block(0, len(Q)).centered
     scales = np.float32(N_BINS) / _find_far_distances(X, centered)
     histograms = DistanceHistograms(*np.zeros((2, len(Q), N_BINS), np.int64))
-    groups = list(relevance.groups(_QUERIES_PER_GROUP))
-    for first, _, block in X.blocks(max(1, _BLOCK_BYTES // (4 * max(len(Q), X.n_features)))):
-        sq_distances = faiss.pairwise_distances(centered, block)
-        _count(histograms, sq_distances, scales, groups, first)
+    groups = list(relevance.groups(QUERIES_PER_GROUP))
+    for first, _, block in X.blocks(max(1, BLOCK_BYTES // (4 * max(len(Q), X.n_features)))):
+        distances = np.sqrt(np.maximum(faiss.pairwise_distances(centered, block), 0))
+        count_intervals(histograms, distances * scales[:, None], groups, first)
         if progress is not None:
             progress("exact ranking", first + len(block), len(X))
     return histograms
@@ -105,21 +105,20 @@ def _find_far_distances(X: VectorBlocks, queries: Float32Array) -> Float32Array:
     return far
 
 
-def _count(
-    histograms: DistanceHistograms,
-    sq_distances: Float32Array,
-    scales: Float32Array,
-    groups: list[QueryGroup],
-    first: int,
+def count_intervals(
+    histograms: DistanceHistograms, intervals: Float32Array, groups: list[QueryGroup], first: int
 ) -> None:
-    """Add the rows of a block to the histograms; ``first`` is the position of its first row."""
+    """Add a block of rows to the histograms.
+
+    ``intervals`` are the distances in units of an interval, one row per query; ``first`` is the
+    position of the first row of the block.
+    """
 
     def count(group: QueryGroup) -> None:
-        start, stop = np.searchsorted(group.items, (first, first + sq_distances.shape[1]))
+        start, stop = np.searchsorted(group.items, (first, first + intervals.shape[1]))
         relevant = group.items[start:stop] - first
         for q in group.queries:
-            distances = np.sqrt(np.maximum(sq_distances[q], 0))
-            bins = np.minimum(distances * scales[q], N_BINS - 1).astype(np.intp)
+            bins = np.minimum(intervals[q], N_BINS - 1).astype(np.intp)
             histograms.found[q] += np.bincount(bins, minlength=N_BINS)
             histograms.relevant[q] += np.bincount(bins[relevant], minlength=N_BINS)
 
