@@ -31,6 +31,7 @@ def test_budget(warm: Run, folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == f"{folder / 'x.npy'}: 70 queries in a sample of 500 of 630 rows"
+    assert "asymmetric" in lines[1]
     (itq,) = (line.split() for line in lines if " itq " in line and "→" in line)
     assert itq[:4] == ["→", "itq", "32", "4"]
     assert any(
@@ -59,7 +60,25 @@ def test_target_with_labels(warm: Run, folder: Path) -> None:
         summary["chosen"]["method"] in ("ccaitq", "supervisedimh")
     )
     methods = {run["case"]["method"] for run in summary["runs"]}
-    assert {"itq", "lsh", "imh", "ccaitq", "supervisedimh"} <= methods
+    assert methods == {"dualhasher", "itq", "lsh", "imh", "ccaitq", "supervisedimh"}
+    # With 64 features, DualHasher warns that it uses LSH for its fine bits.
+    assert "warning" not in done.stderr
+    long = [run for run in summary["runs"] if run["case"]["method"] == "dualhasher"]
+    assert [run["case"]["n_bits"] for run in long] == [64, 128, 256]
+    assert not any("error" in run["result"] for run in long)
+
+
+def test_cosine(warm: Run, tmp_path: Path) -> None:
+    lengths = np.exp2(np.arange(300) % 7).astype(np.float32)[:, None]
+    chosen = []
+    for name, vectors in {"x": X[:300], "longer": X[:300] * lengths}.items():
+        np.save(tmp_path / f"{name}.npy", vectors)
+        command = ["choose", str(tmp_path / f"{name}.npy"), "--bytes-per-vector", "2", "--cosine"]
+        summary = json.loads(warm(*command, "--json").stdout)
+        chosen.append(summary["chosen"])
+        assert "--bits 16 --cosine --out" in summary["next_step"]
+    assert chosen[0] == chosen[1]
+    assert warm(*command).stdout.splitlines()[0].endswith("rows; exact neighbors by cosine")
 
 
 def test_candidates_are_methods_within_the_budget() -> None:

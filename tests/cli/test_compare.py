@@ -17,6 +17,7 @@ def test_table(warm: Run) -> None:
     first, *lines = done.stdout.splitlines()
     assert first == ("digits: 100 queries in all 1,697 rows; relevant: items with the same label")
     rows = {tuple(line.split()[:2]): line for line in lines}
+    assert lines[0].startswith("Searches are asymmetric")
     assert rows["itq", "96"].count("–") == 6  # 64 features
     assert not any("–" in rows[setting] for setting in (("itq", "8"), ("sh", "8"), ("sh", "96")))
     assert "n_bits of ITQ must be at most n_features=64, got 96." in done.stdout
@@ -169,7 +170,7 @@ def test_cosine(warm: Run, tmp_path: Path) -> None:
         command = ["compare", str(tmp_path / f"{name}.npy"), "--bits", "16", "--methods", "itq"]
         records = [*command, "--json", "--records", str(tmp_path / f"{name}.jsonl")]
         runs = [json.loads(warm(*records, *more).stdout) for more in ([], ["--cosine"])]
-        results[name] = [run["result"]["map"] for run in runs]
+        results[name] = [run["result"]["search_map"] for run in runs]
     assert results["x"][1] == results["longer"][1]
     assert results["x"][0] != results["longer"][0]
     done = warm(*command, "--cosine")

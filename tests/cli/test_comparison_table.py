@@ -15,8 +15,12 @@ def make_record(method: str, n_bits: int, result: dict[str, Any]) -> dict[str, A
 
 def test_table_has_means_and_dashes() -> None:
     records = [
-        make_record("itq", 16, {"precision_10": 0.5, "recall_10": 0.1, "map": 40.0, "f1": 0.5}),
-        make_record("itq", 16, {"precision_10": 0.6, "recall_10": 0.1, "map": 41.0, "f1": 0.5}),
+        make_record(
+            "itq", 16, {"precision_10": 0.5, "recall_10": 0.1, "search_map": 0.40, "f1": 0.5}
+        ),
+        make_record(
+            "itq", 16, {"precision_10": 0.6, "recall_10": 0.1, "search_map": 0.41, "f1": 0.5}
+        ),
         make_record("itq", 128, {"error": "n_bits of ITQ must be at most 64, got 128."}),
     ]
     for is_labeled, first in ((True, ["0.550", "0.100"]), (False, ["0.100"])):
@@ -38,12 +42,17 @@ def test_one_error_per_method() -> None:
 
 def test_options_are_means_over_seeds() -> None:
     records = [
-        make_record("itq", 16, {"recall_10": 0.2, "precision_10": None, "map": 40.0}),
-        make_record("itq", 16, {"recall_10": 0.4, "precision_10": None, "map": 42.0}),
-        make_record("supervisedimh", 0, {"recall_10": 0.1, "n_bits": 9, "map": 90.0}),
+        make_record("itq", 16, {"recall_10": 0.2, "precision_10": None, "search_map": 0.40}),
+        make_record("itq", 16, {"recall_10": 0.4, "precision_10": None, "search_map": 0.42}),
+        make_record("supervisedimh", 0, {"recall_10": 0.1, "n_bits": 9, "search_map": 0.90}),
         make_record("lsh", 99, {"error": "…"}),
     ]
     itq, supervised = list_options(records, "recall_10")
-    assert (itq.method, itq.n_bits, round(itq.score, 6), itq.map) == ("itq", 16, 0.3, 0.41)
+    assert (itq.method, itq.n_bits, round(itq.score, 6), round(itq.map, 6)) == (
+        "itq",
+        16,
+        0.3,
+        0.41,
+    )
     assert supervised.n_bits == 9
     assert list_options(records, "precision_10") == []

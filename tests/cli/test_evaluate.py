@@ -15,12 +15,15 @@ from bitfold.io import scale_to_unit_length
 from bitfold.metrics import closest_neighbors, mean_average_precision, recall_at_k
 
 
-def search(model: Path, rows: np.ndarray, queries: np.ndarray, k: int = 10) -> np.ndarray:
+def search(
+    model: Path, rows: np.ndarray, queries: np.ndarray, k: int = 10, *, symmetric: bool = False
+) -> np.ndarray:
     """Return the rows that a search with a model finds."""
     hasher = bf.load(model)
+    embedding = None if symmetric else hasher.embed(X[queries])
     with bf.HammingIndex(hasher.n_bits_) as index:
         index.add(hasher.encode(X[rows]))
-        return rows[index.search(hasher.encode(X[queries]), k).ids]
+        return rows[index.search(hasher.encode(X[queries]), k, query_embedding=embedding).ids]
 
 
 def split(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -37,19 +40,25 @@ def test_labels(warm: Run, files: Path) -> None:
     rows, queries = split(5)
     codes = bf.load(files / "m.bitfold").encode(X)
     expected = mean_average_precision(codes[queries], codes[rows], LABELS[queries], LABELS[rows])
-    assert results["model"]["map"] == pytest.approx(expected)
-    found = search(files / "m.bitfold", rows, queries)
-    precision = (LABELS[found] == LABELS[queries][:, None]).mean()
-    assert results["model"]["precision_10"] == pytest.approx(precision)
+    assert results["model_hamming"]["map"] == pytest.approx(expected)
+    assert results["model"]["map"] != pytest.approx(expected)
+    for name, symmetric in (("model", False), ("model_hamming", True)):
+        found = search(files / "m.bitfold", rows, queries, symmetric=symmetric)
+        precision = (LABELS[found] == LABELS[queries][:, None]).mean()
+        assert results[name]["precision_10"] == pytest.approx(precision)
     assert (summary["database"], summary["queries"]) == (len(rows), 300)
     assert (summary["bytes_per_code"], summary["bytes_per_vector"]) == (8, 256)
     assert 0 < summary["lookup"]["recall"] < summary["lookup"]["precision"] < 1
     assert results["exact"]["recall_10"] == 1
     for measure in ("precision_10", "precision_100", "map", "recall_10"):
-        assert results["chance"][measure] < results["model"][measure], measure
+        assert results["chance"][measure] < results["model_hamming"][measure], measure
         assert results["model"][measure] < results["exact"][measure], measure
     shown = warm(*evaluate, *labels).stdout
-    assert re.search(rf"this model +{precision:.3f} .* {expected:.3f} ", shown)
+    assert re.search(rf"this model, Hamming +{precision:.3f} .* {expected:.3f} ", shown)
+    own = results["model"]["precision_10"]
+    assert re.search(rf"this model, asymmetric +{own:.3f} ", shown)
+    assert f"P@10 {own:.2f} against" in shown or f"P@10 is {own:.2f}" in shown
+    assert max(map(len, shown.splitlines()[1:8])) <= 80
     for row in ("ITQ, 60 bits", "exact vectors", "chance", "by Euclidean distance"):
         assert row in shown
     assert "Within radius 2: precision" in shown
@@ -70,7 +79,7 @@ def test_separate_queries_with_labels(warm: Run, files: Path, tmp_path: Path) ->
     )  # fmt: skip
     codes = bf.load(files / "m.bitfold").encode(X)
     expected = mean_average_precision(codes[:300], codes[300:], LABELS[:300], LABELS[300:])
-    assert summary["results"]["model"]["map"] == pytest.approx(expected)
+    assert summary["results"]["model_hamming"]["map"] == pytest.approx(expected)
 
 
 def test_unlabeled_rows_are_searched_but_not_queries(
@@ -86,7 +95,7 @@ def test_unlabeled_rows_are_searched_but_not_queries(
     queries = held_out[is_known[held_out]]
     codes = bf.load(files / "m.bitfold").encode(X)
     expected = mean_average_precision(codes[queries], codes[rows], y[queries], y[rows])
-    assert summary["results"]["model"]["map"] == pytest.approx(expected)
+    assert summary["results"]["model_hamming"]["map"] == pytest.approx(expected)
     assert (summary["database"], summary["queries"]) == (len(rows), len(queries))
     assert_fails(warm(*evaluate, str(tmp_path / "none.txt")), "label", 3)
 

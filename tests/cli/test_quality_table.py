@@ -34,3 +34,11 @@ def test_without_labels_there_is_only_recall() -> None:
 def test_tiny_values_stay_visible() -> None:
     assert format_share(0.00017) == "0.00017"
     assert (format_share(0.0), format_share(None)) == ("0.000", "–")
+
+
+def test_labeled_table_fits_into_80_columns() -> None:
+    million = TopQuality(0.00017, 0.456, 0.61, 0.44, 0.355, 0.168, 1.0, 1_234_567)
+    console = Console(width=120)
+    with console.capture() as captured:
+        console.print(make_quality_table({"this model, asymmetric": million}))
+    assert max(map(len, captured.get().splitlines())) <= 80

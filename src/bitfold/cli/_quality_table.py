@@ -21,7 +21,7 @@ UNLABELED = (
 )
 """Measures that every search has."""
 
-SEARCHES = "asymmetric: bitfold search with a model, also of {baseline}; Hamming: with --symmetric."
+SEARCHES = "asymmetric (also {baseline}): bitfold search with a model; Hamming: with --symmetric."
 """Explanation of the searches."""
 
 NOTES = {
@@ -43,13 +43,14 @@ def make_quality_table(qualities: Mapping[str, TopQuality]) -> Table:
     """Return a table with one row per named search."""
     is_labeled = any(quality.precision_10 is not None for quality in qualities.values())
     measures = (LABELED if is_labeled else ()) + UNLABELED
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    # One space between columns, so that the table fits into 80 columns.
+    table = Table(box=SIMPLE_HEAD, padding=0, pad_edge=False)
     table.add_column("\nsearch", no_wrap=True)
     for _, heading in measures:
         table.add_column(
             heading if "\n" in heading else f"\n{heading}", justify="right", no_wrap=True
         )
-    for heading in ("first\nten tied", "distinct\ncodes"):
+    for heading in ("all ten\ntied", "distinct\ncodes"):
         table.add_column(heading, justify="right", no_wrap=True)
     for name, quality in qualities.items():
         values = [format_share(getattr(quality, measure)) for measure, _ in measures]

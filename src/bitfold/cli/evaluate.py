@@ -166,16 +166,7 @@ def _evaluate(model: Path, request: EvaluateRequest, radius: int) -> EvaluateRes
                 progress=report,
             )
         database = _encode(hasher, task, display)
-        lookup = _measure_list(hasher, task, database, radius, display)
-        with display.spinner("search by Hamming distance"):
-            hamming = measure_search(
-                hasher,
-                database,
-                task.queries,
-                exact,
-                symmetric=True,
-                known_map=lookup and lookup.map,
-            )
+        hamming, lookup = _measure_hamming(hasher, database, task, exact, radius, display)
         quality = _measure(hasher, database, task, exact, display)
         baseline = make_baseline(hasher, request.seed)
         with display.bar(f"fit {type(baseline).__name__}") as report:
@@ -209,6 +200,24 @@ def _measure(
     """Measure an asymmetric search."""
     with display.spinner(f"search with {type(hasher).__name__}"):
         return measure_search(hasher, database, task.queries, exact)
+
+
+def _measure_hamming(
+    hasher: Hasher,
+    database: Codes,
+    task: SearchTask,
+    exact: ExactResult,
+    radius: int,
+    display: ProgressDisplay,
+) -> tuple[TopQuality, CodeQuality | None]:
+    """Measure a search by Hamming distance and, with labels, the lookup in a radius."""
+    lookup = _measure_list(hasher, task, database, radius, display)
+    known_map = None if lookup is None else lookup.map
+    with display.spinner("search by Hamming distance"):
+        quality = measure_search(
+            hasher, database, task.queries, exact, symmetric=True, known_map=known_map
+        )
+    return quality, lookup
 
 
 def _measure_list(
