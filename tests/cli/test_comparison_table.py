@@ -1,4 +1,4 @@
-"""The table of a comparison, and the recommendation."""
+"""The table of a comparison, and the codes to choose from."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
-from bitfold.cli._comparison_table import list_errors, make_table, recommend
+from bitfold.cli._comparison_table import list_errors, list_options, make_table
 
 
 def make_record(method: str, n_bits: int, result: dict[str, Any]) -> dict[str, Any]:
@@ -15,28 +15,44 @@ def make_record(method: str, n_bits: int, result: dict[str, Any]) -> dict[str, A
 
 def test_table_has_means_and_dashes() -> None:
     records = [
-        make_record("ITQ", 16, {"map": 40.0, "f1": 0.5}),
-        make_record("ITQ", 16, {"map": 41.0, "f1": 0.5}),
-        make_record("ITQ", 128, {"error": "n_bits of ITQ must be at most 64, got 128."}),
+        make_record(
+            "itq", 16, {"precision_10": 0.5, "recall_10": 0.1, "search_map": 0.40, "f1": 0.5}
+        ),
+        make_record(
+            "itq", 16, {"precision_10": 0.6, "recall_10": 0.1, "search_map": 0.41, "f1": 0.5}
+        ),
+        make_record("itq", 128, {"error": "n_bits of ITQ must be at most 64, got 128."}),
     ]
-    console = Console(width=120)
-    with console.capture() as captured:
-        console.print(make_table(records))
-    row = next(line for line in captured.get().splitlines() if "ITQ" in line)
-    assert row.split() == ["ITQ", "40.5", "–", "0.50", "–", "–", "–", "–", "–"]
+    for is_labeled, first in ((True, ["0.550", "0.100"]), (False, ["0.100"])):
+        console = Console(width=80)
+        with console.capture() as captured:
+            console.print(make_table(records, is_labeled=is_labeled))
+        short, long = (line.split() for line in captured.get().splitlines() if "itq" in line)
+        assert short == ["itq", "16", *first, "0.405", "0.50", "–", "–"]
+        assert long == ["itq", "128", *["–"] * (len(first) + 4)]
 
 
 def test_one_error_per_method() -> None:
     records = [
-        make_record("ITQ", n_bits, {"error": f"n_bits of ITQ must be at most 64, got {n_bits}."})
+        make_record("itq", n_bits, {"error": f"n_bits of ITQ must be at most 64, got {n_bits}."})
         for n_bits in (256, 128)
     ]
     assert list_errors(records) == ["n_bits of ITQ must be at most 64, got 128."]
 
 
-def test_shortest_code_near_the_best_is_recommended() -> None:
-    scores = {("ITQ", 16): 50.0, ("SH", 16): 60.2, ("ITQ", 32): 61.0, ("SH", 32): 40.0}
-    records = [make_record(*setting, {"map": score}) for setting, score in scores.items()]
-    assert recommend(records) == ("SH", 16, 60.2)
-    assert recommend(records, slack=0.5) == ("ITQ", 32, 61.0)
-    assert recommend([make_record("ITQ", 99, {"error": "…"})]) is None
+def test_options_are_means_over_seeds() -> None:
+    records = [
+        make_record("itq", 16, {"recall_10": 0.2, "precision_10": None, "search_map": 0.40}),
+        make_record("itq", 16, {"recall_10": 0.4, "precision_10": None, "search_map": 0.42}),
+        make_record("supervisedimh", 0, {"recall_10": 0.1, "n_bits": 9, "search_map": 0.90}),
+        make_record("lsh", 99, {"error": "…"}),
+    ]
+    itq, supervised = list_options(records, "recall_10")
+    assert (itq.method, itq.n_bits, round(itq.score, 6), round(itq.map, 6)) == (
+        "itq",
+        16,
+        0.3,
+        0.41,
+    )
+    assert supervised.n_bits == 9
+    assert list_options(records, "precision_10") == []

@@ -6,10 +6,11 @@ import subprocess
 from pathlib import Path
 
 import numpy as np
+import pytest
 from rich.progress import Progress
 from tests.cli.helpers import Screen, X
 
-from bitfold.cli._terminal import ProgressDisplay
+from bitfold.cli._terminal import ProgressDisplay, _TimeLeftColumn
 
 
 def test_bar_shows_the_stage_and_ends_full() -> None:
@@ -34,10 +35,20 @@ def test_removed_bar_and_spinner_leave_nothing() -> None:
 def test_counter_counts() -> None:
     progress = Progress(disable=True)
     advance = ProgressDisplay(progress).counter("runs", 3)
-    advance()
-    advance()
+    advance("")
     (task,) = progress.tasks
-    assert (task.completed, task.fields["stage"]) == (2, "2 of 3")
+    assert (task.completed, task.fields["stage"]) == (1, "1 of 3")
+    advance("about 2 min left")
+    assert (task.completed, task.fields["stage"]) == (2, "2 of 3, about 2 min left")
+    # Runs differ too much for the estimate that bars have.
+    assert _TimeLeftColumn().render(task).plain == ""
+
+
+def test_lines_are_printed_only_without_bars(capsys: pytest.CaptureFixture[str]) -> None:
+    ProgressDisplay(Progress(disable=True)).line("1 of 3: itq")
+    assert capsys.readouterr() == ("", "1 of 3: itq\n")
+    ProgressDisplay(Progress()).line("1 of 3: itq")
+    assert capsys.readouterr() == ("", "")
 
 
 def test_fit_shows_its_stages(command: str, tmp_path: Path) -> None:

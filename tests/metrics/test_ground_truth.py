@@ -182,15 +182,38 @@ def test_wrong_values(database: NDArray[Any], queries: NDArray[Any], message: st
         closest_neighbors(database, queries)
 
 
-def test_normalized_rows_are_ordered_by_cosine(tmp_path: Path) -> None:
+def test_cosine_is_the_order_of_unit_rows(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     X, Q = rng.standard_normal((3000, 20)), rng.standard_normal((30, 20))
     X *= rng.uniform(0.1, 9, (3000, 1))
     X[7] = 0
     unit, unit_queries = (scale_to_unit_length(Z, "T") for Z in (X, Q))
     expected = brute_force(unit, unit_queries, 60)
-    np.testing.assert_array_equal(closest_neighbors(X, Q, k=60, normalize=True), expected)
+    np.testing.assert_array_equal(closest_neighbors(X, Q, k=60, metric="cosine"), expected)
     np.save(tmp_path / "x.npy", X)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
-    np.testing.assert_array_equal(closest_neighbors(mapped, Q, k=60, normalize=True), expected)
+    np.testing.assert_array_equal(closest_neighbors(mapped, Q, k=60, metric="cosine"), expected)
     assert not np.array_equal(closest_neighbors(X, Q, k=60), expected)
+
+
+def test_rows_are_searched_without_a_copy(tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((3000, 10)).astype(np.float32)
+    np.save(tmp_path / "rows.npy", X)
+    rows = np.sort(rng.permutation(3000)[:2000])
+    expected = closest_neighbors(X[rows], X[:30], k=25)
+    for database in (X, np.load(tmp_path / "rows.npy", mmap_mode="r")):
+        got = closest_neighbors(database, X[:30], k=25, rows=rows)
+        np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("rows", [[2, 1], [0, 3], [-1, 0], [[0]], [0.0], []])
+def test_wrong_rows(rows: Any) -> None:
+    with pytest.raises(ParameterError, match="rows of an exact search"):
+        closest_neighbors(X3, X3, k=1, rows=rows)
+
+
+def test_progress_counts_queries() -> None:
+    calls: list[tuple[str, int, int]] = []
+    closest_neighbors(X3, X3, k=1, progress=lambda *call: calls.append(call))
+    assert calls == [("exact neighbors", 3, 3)]

@@ -58,3 +58,11 @@ def test_wrong_parameters(call: Callable[[], object], name: str, value: object) 
     with pytest.raises(ParameterError) as error:
         call()
     assert (error.value.name, str(error.value.value)) == (name, str(value))
+
+
+def test_more_candidates() -> None:
+    found, true = [[9, 5, 8, 3]], [[5, 3, 8]]
+    assert recall_at_k(found, true, 2).tolist() == [0.5]
+    assert recall_at_k(found, true, 2, n_candidates=4).tolist() == [1.0]
+    with pytest.raises(ParameterError, match="n_candidates"):
+        recall_at_k(found, true, 2, n_candidates=1)

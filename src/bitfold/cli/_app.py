@@ -21,7 +21,8 @@ COMMANDS: dict[str, dict[str, str]] = {
         "search": "Find the nearest items of an index.",
     },
     "Measure": {
-        "evaluate": "Measure how good the codes of a model are.",
+        "evaluate": "Measure how good the codes of a model are, and say what to do.",
+        "choose": "Choose a method and a code length for a budget or a target.",
         "compare": "Compare methods and code lengths on your data, and recommend one.",
     },
     "Move data": {

@@ -1,4 +1,4 @@
-"""The result of a comparison: a table of methods and code lengths, and a recommendation."""
+"""The result of a comparison: a table of methods and code lengths, and the codes to choose from."""
 
 from __future__ import annotations
 
@@ -8,54 +8,58 @@ from typing import Any, NamedTuple
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-MEASURES = (("map", "MAP", 1), ("f1", "F1", 2), ("fit_seconds", "fit s", 1), ("encode_us", "µs", 1))
-"""Entries of a result that the table shows, with their headings and numbers of decimals."""
-
-MISSING = "\N{EN DASH}"
+from bitfold.cli._quality_table import MISSING
+from bitfold.evaluation import CodeOption
 
 
-class Recommendation(NamedTuple):
-    """A method and code length, and their MAP in percent."""
+class Measure(NamedTuple):
+    """An entry of a result, its heading, and its number of decimals."""
 
-    method: str
-    n_bits: int
-    map: float
-
-
-def recommend(records: Iterable[dict[str, Any]], slack: float = 1.0) -> Recommendation | None:
-    """Return the shortest code whose MAP is within ``slack`` points of the best.
-
-    Among methods of that length it is the best one; None if nothing was measured.
-    """
-    options = [
-        Recommendation(*setting, value)
-        for setting, group in _group_by_setting(records).items()
-        if (value := _mean(group, "map")) is not None
-    ]
-    if not options:
-        return None
-    best = max(option.map for option in options)
-    good = [option for option in options if option.map >= best - slack]
-    return min(good, key=lambda option: (option.n_bits, -option.map))
+    name: str
+    heading: str
+    digits: int
 
 
-def make_table(records: Iterable[dict[str, Any]]) -> Table:
-    """Return a table with one row per method; results of several seeds are averaged."""
-    groups = _group_by_setting(records)
-    lengths = sorted({n_bits for _, n_bits in groups})
+COMMON = (
+    Measure("search_map", "MAP", 3),
+    Measure("f1", "F1", 2),
+    Measure("fit_seconds", "fit s", 1),
+    Measure("encode_us", "µs", 1),
+)
+"""Measures that the table always shows."""
+
+FIRST_TEN = {
+    True: Measure("precision_10", "P@10", 3),
+    False: Measure("recall_10", "recall@10", 3),
+}
+"""The measure of first hits, with and without labels."""
+
+SEARCH_NOTE = "Searches are asymmetric, as those of bitfold search with a model"
+"""How hits are found, for the line above a table."""
+
+
+def make_table(records: Iterable[dict[str, Any]], *, is_labeled: bool) -> Table:
+    """Return a table with one row per method and length; results of several seeds are averaged."""
+    measures = (*([FIRST_TEN[True]] if is_labeled else []), FIRST_TEN[False], *COMMON)
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("method\nbits", no_wrap=True)
-    for _, heading, _ in MEASURES:
-        for n_bits in lengths:
-            table.add_column(f"{heading}\n{n_bits}", justify="right", no_wrap=True)
-    for method in dict.fromkeys(method for method, _ in groups):
-        cells = [
-            _format_cell(groups.get((method, n_bits), []), measure, digits)
-            for measure, _, digits in MEASURES
-            for n_bits in lengths
-        ]
-        table.add_row(method, *cells)
+    table.add_column("method", no_wrap=True)
+    for heading in ("bits", *(measure.heading for measure in measures)):
+        table.add_column(heading, justify="right", no_wrap=True)
+    groups = _group_by_setting(records)
+    methods = list(dict.fromkeys(method for method, _ in groups))
+    for method, n_bits in sorted(groups, key=lambda pair: (methods.index(pair[0]), pair[1])):
+        cells = [_format_cell(groups[method, n_bits], measure) for measure in measures]
+        table.add_row(method, str(n_bits), *cells)
     return table
+
+
+def list_options(records: Iterable[dict[str, Any]], measure: str) -> list[CodeOption]:
+    """Return the codes that were measured, with the mean of a measure over the seeds as score."""
+    return [
+        CodeOption(method, n_bits, score, _mean(results, "search_map") or 0.0)
+        for (method, n_bits), results in _group_by_setting(records).items()
+        if (score := _mean(results, measure)) is not None
+    ]
 
 
 def list_errors(records: Iterable[dict[str, Any]]) -> list[str]:
@@ -73,18 +77,21 @@ def _group_by_setting(
     """Return the results of each method and code length."""
     groups: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for record in records:
-        setting = record["case"]["method"], record["case"]["n_bits"]
-        groups.setdefault(setting, []).append(record["result"])
+        # The length of a run without one is in its result.
+        n_bits = record["case"]["n_bits"] or record["result"].get("n_bits", 0)
+        groups.setdefault((record["case"]["method"], n_bits), []).append(record["result"])
     return groups
 
 
 def _mean(results: list[dict[str, Any]], measure: str) -> float | None:
     """Return the mean of a measure over the results that have it."""
-    values = [result[measure] for result in results if measure in result]
+    values = [result[measure] for result in results if result.get(measure) is not None]
     return sum(values) / len(values) if values else None
 
 
-def _format_cell(results: list[dict[str, Any]], measure: str, digits: int) -> str:
+def _format_cell(results: list[dict[str, Any]], measure: Measure) -> str:
     """Return a mean as text; large values have no decimals."""
-    value = _mean(results, measure)
-    return MISSING if value is None else f"{value:.{0 if value >= 100 else digits}f}"
+    value = _mean(results, measure.name)
+    if value is None:
+        return MISSING
+    return f"{value:.{0 if value >= 100 else measure.digits}f}"

@@ -32,7 +32,8 @@ class _TimeLeftColumn(progress.TimeRemainingColumn):
     """The time left, once it is known."""
 
     def render(self, task: progress.Task) -> Text:
-        if task.finished or task.time_remaining is None:
+        # Runs of a series differ too much for an estimate from their mean.
+        if task.finished or task.time_remaining is None or not task.fields.get("is_timed", True):
             return Text("")
         return Text(f"{super().render(task)} left", style="cyan")
 
@@ -50,16 +51,25 @@ class ProgressDisplay:
         yield
         self._progress.remove_task(task)
 
-    def counter(self, name: str, total: int) -> Callable[[], None]:
-        """Show a bar that counts runs; return a function that advances it by one."""
-        task = self._progress.add_task(name, total=total, stage=f"0 of {total:,}")
+    def counter(self, name: str, total: int) -> Callable[[str], None]:
+        """Show a bar that counts runs; return a function that advances it by one.
+
+        The function takes a note, such as the time that is left.
+        """
+        task = self._progress.add_task(name, total=total, stage=f"0 of {total:,}", is_timed=False)
         finished = count(1)
 
-        def advance() -> None:
+        def advance(note: str) -> None:
             done = next(finished)
-            self._progress.update(task, completed=done, stage=f"{done:,} of {total:,}")
+            stage = ", ".join(filter(None, [f"{done:,} of {total:,}", note]))
+            self._progress.update(task, completed=done, stage=stage)
 
         return advance
+
+    def line(self, text: str) -> None:
+        """Print a line on stderr if no bars are shown, as in a pipe or a file."""
+        if self._progress.disable:
+            typer.echo(text, err=True)
 
     @contextmanager
     def bar(self, name: str, *, remove: bool = False) -> Iterator[ProgressCallback]:

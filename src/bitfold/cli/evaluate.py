@@ -8,29 +8,34 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
-from rich.table import Table
 from typer import Argument, Option
 
 from bitfold import _validation
 from bitfold._types import AnyArray, Int64Array
 from bitfold.cli import _inputs
 from bitfold.cli._inputs import LABEL_FORMATS, VECTOR_FORMATS
+from bitfold.cli._quality_table import NOTES, SEARCHES, make_quality_table
 from bitfold.cli._terminal import ProgressDisplay, make_console, show_progress
 from bitfold.codes import Codes
 from bitfold.datasets import draw_queries
 from bitfold.errors import DataError
-from bitfold.evaluation import measure_codes
+from bitfold.evaluation import (
+    CodeQuality,
+    ExactResult,
+    References,
+    TopQuality,
+    find_metric,
+    judge,
+    make_baseline,
+    measure_codes,
+    measure_search,
+    search_exact,
+)
 from bitfold.hashers import Hasher, load
-from bitfold.metrics import Relevance, closest_neighbors
-
-RELEVANT_FRACTION = 0.02
-"""Fraction of the rows, the closest ones, that is relevant to a query without labels."""
-
-MAX_RELEVANT = 10_000
-"""Maximum number of relevant rows per query without labels."""
+from bitfold.metrics import Relevance
 
 MAX_HELD_OUT = 1000
-"""Maximum number of rows held out as queries by default."""
+"""Rows that are held out as queries by default, if a tenth of all rows is more."""
 
 
 def evaluate(
@@ -44,17 +49,16 @@ def evaluate(
     hold_out: Annotated[
         int | None, Option(min=1, help="Rows to hold out; by default a tenth, at most 1000.")
     ] = None,
-    radius: Annotated[int, Option(min=0, help="Hamming radius of the lookup.")] = 2,
-    cutoff: Annotated[int, Option(min=1, help="Number of first results to measure.")] = 100,
+    radius: Annotated[int, Option(min=0, help="Hamming radius of the lookup, with labels.")] = 2,
     seed: Annotated[int, Option(min=0, help="Seed of the choice of queries.")] = 0,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Measure how good the codes of a model are.
+    """Measure how good the codes of a model are, and say what to do.
 
-    Items with the label of the query are relevant; without labels, the closest 2 percent of the
-    rows in ℓ2, or by cosine if the model was fitted with --cosine. Rows labeled -1 count as
-    unlabeled: they are searched, but are neither queries nor relevant. Ties count as the mean over
-    all their orders.
+    The hits are those that bitfold search returns, by default (asymmetric) and with --symmetric
+    (Hamming). They are compared with the exact vectors, with a simple method of the same code
+    length, and with chance. With labels, items with the label of the query are relevant. Rows
+    labeled -1 count as unlabeled: they are searched, but are neither queries nor relevant.
 
     Example: bitfold evaluate model.bitfold vectors.npy --labels labels.npy
     """
@@ -66,11 +70,11 @@ def evaluate(
         raise typer.BadParameter("--hold-out cannot be used with --queries.")
     _inputs.check_exists(model, vectors, labels, queries, query_labels)
     request = EvaluateRequest(vectors, labels, queries, query_labels, hold_out, seed)
-    summary = _evaluate(model, request, radius, cutoff)
+    result = _evaluate(model, request, radius)
     if as_json:
-        typer.echo(json.dumps(summary))
+        typer.echo(json.dumps(result.to_summary()))
     else:
-        _print_table(summary)
+        _print(result)
 
 
 class EvaluateRequest(NamedTuple):
@@ -84,84 +88,175 @@ class EvaluateRequest(NamedTuple):
     seed: int
 
 
-class EncodedQueries(NamedTuple):
-    """Codes of queries and database, and which items are relevant."""
+class SearchTask(NamedTuple):
+    """Vectors to search in, and queries. ``rows`` form the database; None takes all."""
 
-    queries: Codes
-    database: Codes
-    relevance: Relevance
-    relevant: str
+    X: AnyArray
+    rows: Int64Array | None
+    queries: AnyArray
+    relevance: Relevance | None
 
 
-def _evaluate(model: Path, request: EvaluateRequest, radius: int, cutoff: int) -> dict[str, Any]:
-    """Encode and measure; return what is printed."""
+class EvaluateResult(NamedTuple):
+    """All that is printed."""
+
+    model: Path
+    hasher: Hasher
+    vector_bytes: int
+    n_queries: int
+    exact: ExactResult
+    quality: TopQuality
+    hamming: TopQuality
+    baseline: TopQuality
+    baseline_name: str
+    lookup: CodeQuality | None
+
+    @property
+    def code_bytes(self) -> int:
+        """Bytes per code."""
+        return -(-self.hasher.n_bits_ // 8)
+
+    def to_summary(self) -> dict[str, Any]:
+        """Return all values for JSON."""
+        references = References(
+            self.exact.quality, self.exact.chance, self.baseline, self.baseline_name
+        )
+        compression = self.vector_bytes / self.code_bytes
+        qualities = {
+            "model": self.quality,
+            "model_hamming": self.hamming,
+            "baseline": self.baseline,
+            "exact": self.exact.quality,
+            "chance": self.exact.chance,
+        }
+        lookup = self.lookup and {
+            name: getattr(self.lookup, name) for name in ("radius", "precision", "recall", "f1")
+        }
+        return {
+            "model": str(self.model),
+            "method": type(self.hasher).__name__,
+            "bits": self.hasher.n_bits_,
+            "bytes_per_code": self.code_bytes,
+            "bytes_per_vector": self.vector_bytes,
+            "metric": find_metric(self.hasher),
+            "database": self.exact.n_items,
+            "queries": self.n_queries,
+            "baseline": self.baseline_name,
+            "results": {name: quality.to_record() for name, quality in qualities.items()},
+            "lookup": lookup,
+            "verdict": judge(
+                self.quality, references, compression=compression, method=type(self.hasher).__name__
+            )._asdict(),
+        }
+
+
+def _evaluate(model: Path, request: EvaluateRequest, radius: int) -> EvaluateResult:
+    """Search with the exact vectors, the model and the baseline; measure all three."""
     with show_progress() as display:
         with display.spinner("reading"):
             hasher = load(model)
-        queries, database, relevance, relevant = _encode(hasher, request, display)
-        cutoff = min(cutoff, len(database))
-        with display.bar("measure") as report:
-            quality = measure_codes(
-                queries, database, relevance, cutoffs=[cutoff], radius=radius, progress=report
+            task = _open_task(request)
+        with display.bar("exact search") as report:
+            exact = search_exact(
+                task.X,
+                task.queries,
+                task.relevance,
+                rows=task.rows,
+                metric=find_metric(hasher),
+                progress=report,
             )
-    measures = ("map", "radius", "precision", "recall", "f1")
-    return {
-        "model": str(model),
-        "method": type(hasher).__name__,
-        "bits": hasher.n_bits_,
-        "database": len(database),
-        "queries": len(queries),
-        "relevant": relevant,
-        "cutoff": cutoff,
-        "precision_at_cutoff": quality.precision_at[0],
-        "recall_at_cutoff": quality.recall_at[0],
-        **{name: getattr(quality, name) for name in measures},
-    }
+        database = _encode(hasher, task, display)
+        hamming, lookup = _measure_hamming(hasher, database, task, exact, radius, display)
+        quality = _measure(hasher, database, task, exact, display)
+        baseline = make_baseline(hasher, request.seed)
+        with display.bar(f"fit {type(baseline).__name__}") as report:
+            baseline.fit(task.X, progress=report)
+        database = _encode(baseline, task, display)
+        baseline_quality = _measure(baseline, database, task, exact, display)
+    return EvaluateResult(
+        model,
+        hasher,
+        task.X.shape[1] * task.X.dtype.itemsize,
+        len(task.queries),
+        exact,
+        quality,
+        hamming,
+        baseline_quality,
+        type(baseline).__name__,
+        lookup,
+    )
 
 
-def _encode(hasher: Hasher, request: EvaluateRequest, display: ProgressDisplay) -> EncodedQueries:
-    """Encode database and queries, and find out what is relevant."""
-    if request.labels is None:
-        return _encode_unlabeled(hasher, request, display)
-    X = _inputs.open_rereadable_vectors(request.vectors)
-    # Labels come first, because encoding may take long.
-    y = _inputs.read_labels(request.labels, len(X))
-    if request.queries is None or request.query_labels is None:
-        rows, query_rows = _choose_queries(len(X), request)
-        codes = _encode_rows(hasher, X, "vectors", display)
-        database, queries = codes[rows], codes[query_rows]
-        labels, query_labels = y[rows], y[query_rows]
-    else:
-        Q = _inputs.read_vectors(request.queries)
-        labels, query_labels = y, _inputs.read_labels(request.query_labels, len(Q))
-        database = _encode_rows(hasher, X, "vectors", display)
-        queries = _encode_rows(hasher, Q, "queries", display)
-    known = _validation.is_labeled(query_labels)
-    if not known.any():
-        raise DataError("No query has a label: all of them are -1.")
-    relevance = Relevance.from_labels(query_labels[known], labels)
-    return EncodedQueries(queries[known], database, relevance, "items with the same label")
+def _encode(hasher: Hasher, task: SearchTask, display: ProgressDisplay) -> Codes:
+    """Encode the database."""
+    with display.bar(f"encode with {type(hasher).__name__}") as report:
+        codes = hasher.encode(task.X, progress=lambda _, done, total: report("rows", done, total))
+    return codes if task.rows is None else codes[task.rows]
 
 
-def _encode_unlabeled(
-    hasher: Hasher, request: EvaluateRequest, display: ProgressDisplay
-) -> EncodedQueries:
-    """Encode database and queries; the closest rows are relevant."""
+def _measure(
+    hasher: Hasher, database: Codes, task: SearchTask, exact: ExactResult, display: ProgressDisplay
+) -> TopQuality:
+    """Measure an asymmetric search."""
+    with display.spinner(f"search with {type(hasher).__name__}"):
+        return measure_search(hasher, database, task.queries, exact)
+
+
+def _measure_hamming(
+    hasher: Hasher,
+    database: Codes,
+    task: SearchTask,
+    exact: ExactResult,
+    radius: int,
+    display: ProgressDisplay,
+) -> tuple[TopQuality, CodeQuality | None]:
+    """Measure a search by Hamming distance and, with labels, the lookup in a radius."""
+    lookup = _measure_list(hasher, task, database, radius, display)
+    known_map = None if lookup is None else lookup.map
+    with display.spinner("search by Hamming distance"):
+        quality = measure_search(
+            hasher, database, task.queries, exact, symmetric=True, known_map=known_map
+        )
+    return quality, lookup
+
+
+def _measure_list(
+    hasher: Hasher, task: SearchTask, database: Codes, radius: int, display: ProgressDisplay
+) -> CodeQuality | None:
+    """Measure the whole list by Hamming distance and the lookup in a radius, with labels."""
+    if task.relevance is None:
+        return None
+    with display.bar(f"rank with {type(hasher).__name__}") as report:
+        queries = hasher.encode(task.queries)
+        return measure_codes(
+            queries, database, task.relevance, cutoffs=(1,), radius=radius, progress=report
+        )
+
+
+def _open_task(request: EvaluateRequest) -> SearchTask:
+    """Open the vectors, choose queries, and read what is relevant."""
     X = _inputs.read_vectors(request.vectors)
+    y = None if request.labels is None else _inputs.read_labels(request.labels, len(X))
     if request.queries is None:
         rows, query_rows = _choose_queries(len(X), request)
-        codes = _encode_rows(hasher, X, "vectors", display)
-        database, queries, Q = codes[rows], codes[query_rows], X[query_rows]
-    else:
-        rows, Q = np.arange(len(X)), _inputs.read_vectors(request.queries)
-        database = _encode_rows(hasher, X, "vectors", display)
-        queries = _encode_rows(hasher, Q, "queries", display)
-    with display.spinner("searching for the closest rows"):
-        closest = _find_closest(X, Q, rows, normalize=hasher.normalize_)
-    relevant = f"the {closest.shape[1]:,} closest items"
-    if hasher.normalize_:
-        relevant += " by cosine"
-    return EncodedQueries(queries, database, Relevance.from_neighbors(closest), relevant)
+        if y is None:
+            return SearchTask(X, rows, X[query_rows], None)
+        known = query_rows[_select_labeled(y[query_rows])]
+        return SearchTask(X, rows, X[known], Relevance.from_labels(y[known], y[rows]))
+    Q = _inputs.read_vectors(request.queries)
+    if y is None or request.query_labels is None:
+        return SearchTask(X, None, Q, None)
+    query_labels = _inputs.read_labels(request.query_labels, len(Q))
+    is_known = _select_labeled(query_labels)
+    return SearchTask(X, None, Q[is_known], Relevance.from_labels(query_labels[is_known], y))
+
+
+def _select_labeled(query_labels: AnyArray) -> AnyArray:
+    """Return which queries have a label; raise if none has."""
+    is_known = _validation.is_labeled(query_labels)
+    if not is_known.any():
+        raise DataError("No query has a label: all of them are -1.")
+    return is_known
 
 
 def _choose_queries(n_rows: int, request: EvaluateRequest) -> tuple[Int64Array, Int64Array]:
@@ -171,45 +266,30 @@ def _choose_queries(n_rows: int, request: EvaluateRequest) -> tuple[Int64Array, 
     return np.sort(rows), np.sort(query_rows)
 
 
-def _encode_rows(hasher: Hasher, X: Any, name: str, display: ProgressDisplay) -> Codes:
-    """Encode vectors with a bar that counts rows."""
-    with display.bar(f"encode {name}") as report:
-        return hasher.encode(X, progress=lambda _, done, total: report("rows", done, total))
-
-
-def _find_closest(
-    X: AnyArray, queries: AnyArray, rows: Int64Array, *, normalize: bool
-) -> Int64Array:
-    """Return the positions in ``rows`` of the rows closest to each query.
-
-    All rows of ``X`` are searched and the others removed, which is cheaper than copying the rows.
-    """
-    k = min(MAX_RELEVANT, max(1, round(RELEVANT_FRACTION * len(rows))))
-    position = np.full(len(X), -1)
-    position[rows] = np.arange(len(rows))
-    n_found = k + len(X) - len(rows)
-    closest = position[closest_neighbors(X, queries, k=n_found, normalize=normalize)]
-    first = np.argsort(closest < 0, axis=1, kind="stable")[:, :k]
-    return np.take_along_axis(closest, first, axis=1)
-
-
-def _print_table(summary: dict[str, Any]) -> None:
-    """Print the measures in percent."""
-    cutoff, radius = f"first {summary['cutoff']}", f"radius {summary['radius']}"
-    table = Table("measure")
-    table.add_column("percent", justify="right")
-    for name, value in (
-        ("MAP", summary["map"]),
-        (f"precision, {cutoff}", summary["precision_at_cutoff"]),
-        (f"recall, {cutoff}", summary["recall_at_cutoff"]),
-        (f"precision, {radius}", summary["precision"]),
-        (f"recall, {radius}", summary["recall"]),
-        (f"F1, {radius}", summary["f1"]),
-    ):
-        table.add_row(name, f"{100 * value:.1f}")
-    console = make_console()
-    console.print(
-        f"{summary['method']}, {summary['bits']} bits: {summary['queries']:,} queries in "
-        f"{summary['database']:,} items; relevant: {summary['relevant']}"
+def _print(result: EvaluateResult) -> None:
+    """Print the table, the lookup and the verdict."""
+    summary = result.to_summary()
+    method = f"{summary['method']}, {summary['bits']} bits"
+    typer.echo(
+        f"{method}: {summary['bytes_per_code']:,} bytes per vector instead of "
+        f"{summary['bytes_per_vector']:,}; {summary['queries']:,} queries in "
+        f"{summary['database']:,} items; exact neighbors by "
+        f"{'cosine' if summary['metric'] == 'cosine' else 'Euclidean distance'}"
     )
-    console.print(table)
+    rows = {
+        "this model, asymmetric": result.quality,
+        "this model, Hamming": result.hamming,
+        f"{result.baseline_name}, {summary['bits']} bits": result.baseline,
+        "exact vectors": result.exact.quality,
+        "chance": result.exact.chance,
+    }
+    make_console().print(make_quality_table(rows))
+    typer.echo(SEARCHES.format(baseline=result.baseline_name))
+    typer.echo(NOTES[result.lookup is not None])
+    if result.lookup is not None:
+        found = result.lookup
+        typer.echo(
+            f"Within radius {found.radius}: precision {found.precision:.3f}, "
+            f"recall {found.recall:.3f}, F1 {found.f1:.3f}"
+        )
+    typer.echo(summary["verdict"]["text"])

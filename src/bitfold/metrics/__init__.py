@@ -8,6 +8,8 @@ scores*, ECIR 2008), so the order of the database cannot favor a method. The fun
 ``_by_id`` break ties by id instead, as a search does.
 """
 
+from bitfold.metrics.embedding_scan import embedding_histograms
+from bitfold.metrics.first_hits import all_tied, precision_at_k
 from bitfold.metrics.ground_truth import closest_neighbors
 from bitfold.metrics.histograms import DistanceHistograms, distance_histograms, scan_histograms
 from bitfold.metrics.map_score import map_scorer, mean_average_precision
@@ -22,6 +24,7 @@ from bitfold.metrics.ranking import (
 from bitfold.metrics.ranking_by_id import average_precision_by_id, ranking_curves_by_id
 from bitfold.metrics.recall import recall_at_k
 from bitfold.metrics.relevance import Relevance
+from bitfold.metrics.vector_scan import vector_histograms
 
 __all__ = [
     "DistanceHistograms",
@@ -29,18 +32,22 @@ __all__ = [
     "LookupCurve",
     "RankingCurves",
     "Relevance",
+    "all_tied",
     "average_precision",
     "average_precision_by_id",
     "closest_neighbors",
     "distance_histograms",
+    "embedding_histograms",
     "lookup",
     "map_scorer",
     "mean_average_precision",
     "precision_at",
+    "precision_at_k",
     "precision_recall_curve",
     "ranking_curves",
     "ranking_curves_by_id",
     "recall_at",
     "recall_at_k",
     "scan_histograms",
+    "vector_histograms",
 ]

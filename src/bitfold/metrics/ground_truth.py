@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bitfold import _validation
 from bitfold._threads import map_blocks
@@ -16,9 +17,10 @@ from bitfold._types import (
     Float64Array,
     Int64Array,
     IntpArray,
+    ProgressCallback,
     SignedIntArray,
 )
-from bitfold.io.rows import Rows, scale_to_unit_length
+from bitfold.metrics.vector_blocks import METRICS, VectorBlocks
 
 _QUERIES_PER_BLOCK = 256
 """Number of queries per matrix product; larger products are not faster."""
@@ -36,9 +38,11 @@ def closest_neighbors(
     *,
     share: float = 0.02,
     k: int | None = None,
-    normalize: bool = False,
+    rows: ArrayLike | None = None,
+    metric: str = "l2",
+    progress: ProgressCallback | None = None,
 ) -> SignedIntArray:
-    """Find the rows of the database closest to each query in ℓ2, nearest first, ties by id.
+    """Find the rows of the database closest to each query, nearest first, ties by id.
 
     The answer is exact. Distances in float32 only exclude rows that are too far even if the
     rounding error is as large as it can be. The others are measured in float64, as sums of squared
@@ -53,18 +57,23 @@ def closest_neighbors(
         Number of rows to find, as a share of the database.
     k
         Number of rows to find; overrides ``share``.
-    normalize
-        Whether to scale all rows to unit length first, which orders them by cosine.
+    rows
+        Ascending numbers of the rows that are searched; None searches all. The result is that of
+        ``database[rows]``, without the copy.
+    metric
+        "l2", or "cosine", which compares rows scaled to unit length as ``normalize=True`` does.
+    progress
+        Called with (stage, done, total), counting queries.
 
     Returns
     -------
-    Ids, one row per query; int32, or int64 if the database is too large for that.
+    Ids, one row per query; int32, or int64 if the database is too large for that. They are
+    positions in ``rows`` if that is given.
 
     Raises
     ------
     ParameterError
-        If the widths differ, ``share`` or ``k`` is out of range, or ``normalize`` is not True or
-        False.
+        If the widths differ, or ``share``, ``k``, ``rows`` or ``metric`` is not allowed.
     DataError
         If a value is not finite, or too large for distances in float32.
 
@@ -73,22 +82,28 @@ def closest_neighbors(
     >>> closest_neighbors([[0.0], [5.0], [1.0], [9.0]], [[0.2]], k=2)
     array([[0, 2]], dtype=int32)
     """
-    X = _validation.check_matrix(database, "the database")
-    Q = _validation.check_matrix(queries, "the queries")
-    if X.shape[1] != Q.shape[1]:
-        requirement = f"of {X.shape[1]} features, like the database"
-        _validation.raise_invalid("queries", "closest_neighbors", requirement, Q.shape[1])
+    X, Q = open_pair(database, queries, "closest_neighbors", metric, rows)
     k = _count_neighbors(len(X), share, k)
-    rows = Rows.centered(X, "the database", normalize=normalize)
-    centered = Rows(Q, rows.center, "the queries", normalize)
     found = np.empty((len(Q), k), np.int32 if len(X) <= np.iinfo(np.int32).max else np.int64)
-    for start in range(0, len(Q), _QUERIES_PER_BLOCK):
-        stop = min(start + _QUERIES_PER_BLOCK, len(Q))
-        block = centered.block(start, stop)
-        _validation.check_distances_fit(block, "the queries", first_row=start)
-        values = _read_values(centered, start, stop).astype(np.float64)
-        found[start:stop] = _find(rows, block, values, k)
+    for start, values, centered in Q.blocks(_QUERIES_PER_BLOCK):
+        stop = start + len(values)
+        found[start:stop] = _find(X, centered, values.astype(np.float64), k)
+        if progress is not None:
+            progress("exact neighbors", stop, len(Q))
     return found
+
+
+def open_pair(
+    database: Any, queries: Any, owner: str, metric: str, rows: ArrayLike | None
+) -> tuple[VectorBlocks, VectorBlocks]:
+    """Open the database and the queries relative to the same center."""
+    _validation.check_choice(metric, "metric", owner, METRICS)
+    X = VectorBlocks.open(database, "the database", metric, rows)
+    Q = VectorBlocks.open(queries, "the queries", metric, None)
+    if X.n_features != Q.n_features:
+        requirement = f"of {X.n_features} features, like the database"
+        _validation.raise_invalid("queries", owner, requirement, Q.n_features)
+    return X, Q.with_center(X.source.center)
 
 
 def _count_neighbors(n_rows: int, share: float, k: int | None) -> int:
@@ -108,29 +123,18 @@ class _Nearest(NamedTuple):
     ids: Int64Array
 
 
-def _find(rows: Rows, centered: Float32Array, queries: Float64Array, k: int) -> Int64Array:
+def _find(X: VectorBlocks, centered: Float32Array, queries: Float64Array, k: int) -> Int64Array:
     """Return the ids of the k closest rows of a block of queries."""
     import faiss  # takes long to import
 
     nearest = [_Nearest(np.full(k, np.inf), np.full(k, -1))] * len(queries)
-    step = max(1, _BLOCK_BYTES // (4 * max(len(queries), rows.n_features)))
-    for first in range(0, len(rows), step):
-        # Copied before the block is converted, because that releases the pages of a memory map.
-        values = _read_values(rows, first, first + step)
-        block = rows.block(first, first + len(values))
+    step = max(1, _BLOCK_BYTES // (4 * max(len(queries), X.n_features)))
+    for first, values, block in X.blocks(step):
         scores = faiss.pairwise_distances(centered, block)
         improve = partial(_improve, values, first)
         jobs = zip(queries, scores, _bound_errors(centered, block), nearest, strict=True)
         nearest = list(map_blocks(improve, jobs))
     return np.stack([found.ids for found in nearest])
-
-
-def _read_values(rows: Rows, start: int, stop: int) -> AnyArray:
-    """Return a copy of rows as they are compared: the given values, or scaled to unit length."""
-    stored = rows.matrix[start:stop]
-    if rows.normalize:
-        return scale_to_unit_length(stored, rows.owner)
-    return np.array(stored, np.float32 if np.can_cast(stored.dtype, np.float32) else float)
 
 
 def _improve(

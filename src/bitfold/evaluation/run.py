@@ -1,8 +1,4 @@
-"""Fit, encode and measure: how good the codes of a hasher are, and how long they take.
-
-:func:`evaluate` does all of it for one hasher and one data set. :func:`fit_and_encode` and
-:func:`measure_codes` are its two halves, for callers that need the codes or have a fitted hasher.
-"""
+"""Fit a hasher, encode a data set, and measure the quality of the codes and the times."""
 
 from __future__ import annotations
 
@@ -15,60 +11,17 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from bitfold import datasets, metrics
+from bitfold import datasets
 from bitfold._types import ProgressCallback
 from bitfold.codes import Codes
+from bitfold.evaluation.code_quality import CUTOFFS, RADIUS, CodeQuality, measure_codes
+from bitfold.evaluation.code_search import measure_map, measure_search
+from bitfold.evaluation.exact_search import ExactResult
+from bitfold.evaluation.top_quality import TopQuality
 from bitfold.hashers import Hasher
-from bitfold.metrics import Relevance
-
-__all__ = [
-    "CodeQuality",
-    "EncodedDataset",
-    "Evaluation",
-    "evaluate",
-    "fit_and_encode",
-    "measure_codes",
-    "warm_up",
-]
-
-CUTOFFS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000)
-"""Default numbers of first results at which precision and recall are measured."""
-
-RADIUS = 2
-"""Default Hamming radius of a lookup."""
 
 WARM_UP_ROWS = 300
 """Rows of the fit that compiles the kernels."""
-
-
-@dataclass(frozen=True)
-class CodeQuality:
-    """Retrieval quality of codes; all values are means over the queries, between 0 and 1.
-
-    Attributes
-    ----------
-    map
-        Mean average precision of ranking the database by Hamming distance, aware of ties.
-    cutoffs, precision_at, recall_at
-        Numbers of first results, and precision and recall among them.
-    radius, precision, recall, f1
-        Hamming radius of a lookup, and its precision, recall and F1.
-
-    Examples
-    --------
-    >>> codes = Codes.from_bits([[0, 0], [0, 1], [1, 1]])
-    >>> measure_codes(codes[:1], codes, Relevance.from_labels([0], [0, 1, 0])).cutoffs
-    (1, 2)
-    """
-
-    map: float
-    cutoffs: tuple[int, ...]
-    precision_at: tuple[float, ...]
-    recall_at: tuple[float, ...]
-    radius: int
-    precision: float
-    recall: float
-    f1: float
 
 
 @dataclass(frozen=True)
@@ -107,6 +60,9 @@ class Evaluation:
     ----------
     n_bits, quality
         Length of the codes, and how good they are.
+    top
+        Quality of the asymmetric search, as ``bitfold search`` runs it; None if it was not
+        measured.
     fit_seconds, encode_us, query_ms
         Seconds to fit, microseconds to encode one database row, milliseconds to encode one query.
 
@@ -122,16 +78,20 @@ class Evaluation:
     fit_seconds: float
     encode_us: float
     query_ms: float
+    top: TopQuality | None = None
 
     def to_record(self) -> dict[str, Any]:
         """Return the values as a flat dictionary for JSON.
 
         Returns
         -------
-        All values by name; MAP, precision and recall are in percent.
+        All values by name; MAP, precision and recall by Hamming distance are in percent, those of
+        the search between 0 and 1. ``search_map`` is the MAP of the search.
         """
         quality = self.quality
+        top = {} if self.top is None else {**self.top.to_record(), "search_map": self.top.map}
         return {
+            **top,
             "map": 100 * quality.map,
             "cutoffs": list(quality.cutoffs),
             "precision_at": [round(100 * value, 3) for value in quality.precision_at],
@@ -151,6 +111,7 @@ def evaluate(
     *,
     cutoffs: Sequence[int] = CUTOFFS,
     radius: int = RADIUS,
+    exact: ExactResult | None = None,
     progress: ProgressCallback | None = None,
 ) -> Evaluation:
     """Fit a hasher, encode a data set, and measure quality and times.
@@ -165,6 +126,9 @@ def evaluate(
         Numbers of first results to measure; those above the size of the database are left out.
     radius
         Hamming radius of the lookup.
+    exact
+        What the exact vectors of the data set find, from :func:`search_exact`; if it is given, the
+        hits of a search are measured too.
     progress
         Called with (stage, done, total) while the work is running.
 
@@ -186,12 +150,18 @@ def evaluate(
     """
     encoded = fit_and_encode(hasher, dataset, progress=progress)
     database, queries = encoded.database, encoded.queries
+    quality = measure_codes(queries, database, dataset.relevance, cutoffs=cutoffs, radius=radius)
+    top = None
+    if exact is not None:
+        known_map = measure_map(hasher, database, dataset.queries, dataset.relevance)
+        top = measure_search(hasher, database, dataset.queries, exact, known_map=known_map)
     return Evaluation(
         n_bits=database.n_bits,
-        quality=measure_codes(queries, database, dataset.relevance, cutoffs=cutoffs, radius=radius),
+        quality=quality,
         fit_seconds=encoded.fit_seconds,
         encode_us=1e6 * encoded.encode_seconds / len(database),
         query_ms=1e3 * encoded.query_seconds / len(queries),
+        top=top,
     )
 
 
@@ -227,61 +197,6 @@ def fit_and_encode(
     queries = hasher.encode(dataset.queries)
     times.append(time.perf_counter())
     return EncodedDataset(hasher, database, queries, *np.diff(times).tolist())
-
-
-def measure_codes(
-    queries: Codes,
-    database: Codes,
-    relevance: Relevance,
-    *,
-    cutoffs: Sequence[int] = CUTOFFS,
-    radius: int = RADIUS,
-    progress: ProgressCallback | None = None,
-) -> CodeQuality:
-    """Measure how well codes rank and look up what is relevant.
-
-    Parameters
-    ----------
-    queries, database
-        Codes of the same length.
-    relevance
-        Which database items are relevant to which query.
-    cutoffs
-        Numbers of first results to measure; those above the size of the database are left out.
-    radius
-        Hamming radius of the lookup.
-    progress
-        Called with (stage, done, total) while codes are compared.
-
-    Returns
-    -------
-    Means over the queries; ties count as the mean over all their orders.
-
-    Raises
-    ------
-    ParameterError
-        If the codes differ in length, or the relevance has other numbers of rows.
-
-    Examples
-    --------
-    >>> codes = Codes.from_bits([[0, 0], [0, 1], [1, 1]])
-    >>> measure_codes(codes[:1], codes, Relevance.from_labels([0], [0, 0, 1]), radius=0).recall
-    0.5
-    """
-    histograms = metrics.distance_histograms(queries, database, relevance, progress=progress)
-    kept = tuple(cutoff for cutoff in cutoffs if cutoff <= len(database))
-    curves = metrics.ranking_curves(histograms, kept)
-    found = metrics.lookup(histograms, radius)
-    return CodeQuality(
-        map=float(np.mean(metrics.average_precision(histograms))),
-        cutoffs=kept,
-        precision_at=tuple(curves.precision.mean(axis=0).tolist()),
-        recall_at=tuple(curves.recall.mean(axis=0).tolist()),
-        radius=radius,
-        precision=found.precision,
-        recall=found.recall,
-        f1=found.f1,
-    )
 
 
 def warm_up(hasher: Hasher, dataset: datasets.Dataset) -> None:

@@ -5,23 +5,21 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import numpy as np
 import pytest
 
 from bitfold import datasets, metrics
-from bitfold.codes import Codes
 from bitfold.datasets import Dataset
 from bitfold.errors import ParameterError
 from bitfold.evaluation import (
-    CUTOFFS,
     Evaluation,
     evaluate,
     fit_and_encode,
-    measure_codes,
+    measure_map,
+    search_exact,
     warm_up,
 )
+from bitfold.evaluation.code_quality import CUTOFFS
 from bitfold.hashers import ITQ, KSH, LSH, SupervisedIMH
-from bitfold.metrics import Relevance
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +68,23 @@ def test_record_is_json_in_percent(evaluation: Evaluation) -> None:
     }  # fmt: skip
 
 
+def test_first_hits_are_measured_against_the_exact_search(dataset: Dataset) -> None:
+    exact = search_exact(dataset.database, dataset.queries, dataset.relevance)
+    result = evaluate(ITQ(16, random_state=0), dataset, exact=exact)
+    assert result.top is not None
+    hasher = ITQ(16, random_state=0).fit(dataset.database)
+    expected = measure_map(
+        hasher, hasher.encode(dataset.database), dataset.queries, dataset.relevance
+    )
+    assert result.top.map == pytest.approx(expected)
+    assert result.top.map != result.quality.map
+    assert exact.chance.recall_10 < result.top.recall_10 < 1
+    record = json.loads(json.dumps(result.to_record()))
+    assert record["recall_10"] == result.top.recall_10
+    assert record["search_map"] == result.top.map
+    assert record["map"] == pytest.approx(100 * result.quality.map)
+
+
 def test_training_rows_may_differ_from_the_database(dataset: Dataset) -> None:
     separate = Dataset(dataset.database, dataset.queries, train=dataset.database[:50])
     encoded = fit_and_encode(ITQ(8, random_state=0), separate)
@@ -88,16 +103,6 @@ def test_progress_is_reported(dataset: Dataset) -> None:
     stages: list[tuple[Any, ...]] = []
     fit_and_encode(LSH(8, random_state=0), dataset, progress=lambda *call: stages.append(call))
     assert stages
-
-
-def test_ties_count_as_their_mean() -> None:
-    codes = Codes.from_bits([[0], [0], [0], [0]])
-    quality = measure_codes(
-        codes[:1], codes, Relevance.from_labels([1], [1, 0, 0, 0]), cutoffs=[1, 9]
-    )
-    assert quality.cutoffs == (1,)
-    assert quality.precision_at == (0.25,)
-    assert quality.map == pytest.approx(np.mean([1, 1 / 2, 1 / 3, 1 / 4]))
 
 
 def test_impossible_code_length_is_an_error(dataset: Dataset) -> None:

@@ -1,0 +1,126 @@
+"""Histograms of exact distances between vectors: what a full-precision search ranks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bitfold._threads import map_blocks
+from bitfold._types import Float32Array, ProgressCallback
+from bitfold.metrics.ground_truth import open_pair
+from bitfold.metrics.histograms import DistanceHistograms
+from bitfold.metrics.relevance import QueryGroup, Relevance
+from bitfold.metrics.vector_blocks import VectorBlocks
+
+N_BINS = 4096
+"""Intervals of distance per query."""
+
+BLOCK_BYTES = 32 << 20
+"""Maximum size of the distances that are computed together, in float32."""
+
+_N_SAMPLED_ROWS = 1000
+"""Rows whose distances determine the intervals."""
+
+_FAR_QUANTILE = 0.99
+"""Items farther than this share of the sample are counted together in the last interval."""
+
+QUERIES_PER_GROUP = 16
+"""Number of queries that a thread counts together."""
+
+
+def vector_histograms(
+    database: Any,
+    queries: Any,
+    relevance: Relevance,
+    *,
+    rows: ArrayLike | None = None,
+    metric: str = "l2",
+    progress: ProgressCallback | None = None,
+) -> DistanceHistograms:
+    """Count rows and relevant rows by their exact distance from each query.
+
+    Distances are grouped into 4,096 intervals per query, whose items count as tied. The database
+    is read once, in blocks, so memory does not grow with it. Average precision from these
+    histograms differs from that of a sorted list by less than 0.001.
+
+    Parameters
+    ----------
+    database, queries
+        Vectors, one per row; arrays or memory maps.
+    relevance
+        Which rows are relevant to which query.
+    rows
+        Ascending numbers of the rows that are searched; None searches all. The ids of
+        ``relevance`` are positions in ``rows``.
+    metric
+        "l2" or "cosine".
+    progress
+        Called with (stage, done, total), counting rows.
+
+    Returns
+    -------
+    Counts, one row per query, one column per interval of distance, ascending.
+
+    Raises
+    ------
+    ParameterError
+        If the widths differ, or ``rows`` or ``metric`` is not allowed.
+    DataError
+        If a value is not finite, or ``relevance`` is for other numbers of queries or rows.
+
+    Examples
+    --------
+    >>> relevance = Relevance.from_labels([1], [1, 0, 1, 0])
+    >>> found, relevant = vector_histograms([[0.0], [5.0], [1.0], [9.0]], [[0.2]], relevance)
+    >>> found.sum(), relevant.sum()
+    (np.int64(4), np.int64(2))
+    """
+    import faiss  # takes long to import
+
+    X, Q = open_pair(database, queries, "vector_histograms", metric, rows)
+    relevance.check_sizes(len(Q), len(X))
+    centered = Q.block(0, len(Q)).centered
+    scales = np.float32(N_BINS) / _find_far_distances(X, centered)
+    histograms = DistanceHistograms(*np.zeros((2, len(Q), N_BINS), np.int64))
+    groups = list(relevance.groups(QUERIES_PER_GROUP))
+    for first, _, block in X.blocks(max(1, BLOCK_BYTES // (4 * max(len(Q), X.n_features)))):
+        distances = np.sqrt(np.maximum(faiss.pairwise_distances(centered, block), 0))
+        count_intervals(histograms, distances * scales[:, None], groups, first)
+        if progress is not None:
+            progress("exact ranking", first + len(block), len(X))
+    return histograms
+
+
+def _find_far_distances(X: VectorBlocks, queries: Float32Array) -> Float32Array:
+    """Return a distance per query that few items exceed."""
+    import faiss
+
+    step = max(1, len(X) // _N_SAMPLED_ROWS)
+    sample = np.concatenate([X.block(i, i + 1).centered for i in range(0, len(X), step)])
+    sq_distances = np.maximum(faiss.pairwise_distances(queries, sample), 0)
+    far: Float32Array = np.sqrt(np.quantile(sq_distances, _FAR_QUANTILE, axis=1)).astype(np.float32)
+    far[far == 0] = 1
+    return far
+
+
+def count_intervals(
+    histograms: DistanceHistograms, intervals: Float32Array, groups: list[QueryGroup], first: int
+) -> None:
+    """Add a block of rows to the histograms.
+
+    ``intervals`` are the distances in units of an interval, one row per query; ``first`` is the
+    position of the first row of the block.
+    """
+
+    def count(group: QueryGroup) -> None:
+        start, stop = np.searchsorted(group.items, (first, first + intervals.shape[1]))
+        relevant = group.items[start:stop] - first
+        for q in group.queries:
+            bins = np.minimum(intervals[q], N_BINS - 1).astype(np.intp)
+            histograms.found[q] += np.bincount(bins, minlength=N_BINS)
+            histograms.relevant[q] += np.bincount(bins[relevant], minlength=N_BINS)
+
+    for _ in map_blocks(count, groups):
+        pass
