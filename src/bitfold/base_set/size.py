@@ -150,7 +150,7 @@ def neighborhood_recall(held_out: Float32Array, base: Float32Array) -> float:
         shares_any = np.take_along_axis(similarity, close, axis=1) > 0
         is_exact = (close[:, :, None] == exact[:, None]).any(axis=2)
         n_found += int((is_exact & shares_any).sum())
-    return n_found / max(len(held_out) * k, 1)
+    return float(n_found / max(len(held_out) * k, 1))
 
 
 def _exact_neighbors(points: Float32Array, rows: Int64Array) -> Int64Array:

@@ -207,7 +207,8 @@ class StochasticEmbedding(Embedding):
         """Return the function that minimizes the cost of the method for m base points.
 
         It is called with affinities, the number of components, a generator and a schedule.
-        ``points_per_base`` is None if affinities were not counted in the training data.
+        ``points_per_base`` is None if affinities were not counted in the training data, or the
+        data are noisy.
         """
 
     def _embed(self, base: Float32Array, n_components: int, context: EmbeddingContext) -> AnyArray:
@@ -217,10 +218,10 @@ class StochasticEmbedding(Embedding):
             rate = _validation.check_positive(rate, "learning_rate", owner)
         m, neighbors = len(base), context.neighbors
         if neighbors is not None and self._can_count(neighbors, m):
-            points_per_base = len(neighbors) / m
             blocks = list(neighbors.sample(max(MAX_POINTS_PER_BASE * m, MIN_COUNTED_POINTS)))
             is_noisy = noise_level(blocks, base) > MAX_CLEAN_NOISE
-            P = affinity_rule(points_per_base, is_noisy)(blocks, m)
+            points_per_base = None if is_noisy else len(neighbors) / m
+            P = affinity_rule(points_per_base)(blocks, m)
         else:
             points_per_base = None
             P = perplexity_affinities(base, self._check_perplexity())

@@ -132,14 +132,14 @@ def noise_level(blocks: Sequence[Neighbors], base: Float32Array) -> float:
 
 
 def affinity_rule(
-    points_per_base: float, is_noisy: bool = False
+    points_per_base: float | None,
 ) -> Callable[[Iterable[Neighbors], int], csr_array]:
-    """Return the affinities that suit the data.
+    """Return the affinities that suit a number of training points per base point.
 
     Sharp affinities separate what is separate on a clean manifold. Counts that are unreliable,
-    because there are few points per base point or the points are noisy, are smoothed instead.
+    because there are few points per base point or, with None, the points are noisy, are smoothed.
     """
-    if is_noisy or points_per_base < MIN_POINTS_SQUARED:
+    if points_per_base is None or points_per_base < MIN_POINTS_SQUARED:
         return SMOOTHED
     return SQUARED if points_per_base < MIN_POINTS_CUBED else CUBED
 

@@ -50,7 +50,7 @@ class TSNE(StochasticEmbedding):
     exaggeration
         Factor of the attraction in the last fifth of the iterations. With a larger factor more
         points share a code, and a radius lookup finds more. None is 1, or (m / 1000)^(1/6) for
-        m > 1000 base points with fewer than 50 training points each.
+        m > 1000 base points with fewer than 50 training points each, unless the data are noisy.
 
     References
     ----------
