@@ -25,6 +25,7 @@ from bitfold.embedding.stochastic import (
     Schedule,
     affinity_rule,
     cooccurrence_affinities,
+    noise_level,
     random_start,
 )
 from bitfold.embedding.tsne import cauchy_repulsion, kl_divergence, tsne
@@ -84,15 +85,38 @@ def test_affinities_equal_a_plain_count(n_neighbors: int, power: float, k: int, 
 
 @pytest.mark.parametrize(
     ("points_per_base", "n_neighbors", "power", "steps"),
-    [(14.9, 40, 1.0, 3), (15, 12, 2.0, 1), (49.9, 12, 2.0, 1), (50, 12, 3.0, 1)],
+    [
+        (None, 40, 1.0, 3),
+        (14.9, 40, 1.0, 3),
+        (15, 12, 2.0, 1),
+        (49.9, 12, 2.0, 1),
+        (50, 12, 3.0, 1),
+    ],
 )
 def test_more_points_give_sharper_affinities(
-    points_per_base: float, n_neighbors: int, power: float, steps: int
+    points_per_base: float | None, n_neighbors: int, power: float, steps: int
 ) -> None:
     _, neighbors = line(20, 1000)
     P = affinity_rule(points_per_base)(neighbors, 20).toarray()
     indices = np.concatenate([block.indices for block in neighbors])
     assert np.allclose(P, naive(indices, 20, n_neighbors, power, steps), atol=1e-12)
+
+
+def test_the_noise_level_is_the_unexplained_variance() -> None:
+    rng = np.random.default_rng(0)
+    base = rng.standard_normal((50, 3)).astype(np.float32)
+    nearest = rng.integers(0, 50, 4000)
+    points = base[nearest] + 0.05 * rng.standard_normal((4000, 3))
+    distances = ((points[:, None] - base) ** 2).sum(axis=2)
+    blocks = [
+        Neighbors(
+            distances.argmin(axis=1)[:, None].astype(np.int32), distances.min(axis=1)[:, None]
+        )
+    ]
+    expected = distances.min(axis=1).mean() / points.var(axis=0).sum()
+    assert noise_level(blocks, base) == pytest.approx(expected * (50 / 4000) ** (1 / 6), rel=0.02)
+    same = [Neighbors(np.zeros((5, 1), np.int32), np.zeros((5, 1)))]
+    assert noise_level(same, np.ones((2, 3), np.float32)) == 0
 
 
 def test_a_gap_in_the_data_is_a_gap_in_the_graph() -> None:
