@@ -96,6 +96,30 @@ def resolve_target(path: PathLike) -> Path:
     return target
 
 
+def create_directory(path: PathLike) -> None:
+    """Create a directory and those above it, durably; do nothing if it exists.
+
+    Parameters
+    ----------
+    path
+        The directory.
+
+    Raises
+    ------
+    OSError
+        The directory cannot be created.
+
+    Examples
+    --------
+    >>> create_directory("runs/today")
+    """
+    directory = Path(path).absolute()
+    missing = [each for each in (directory, *directory.parents) if not each.is_dir()]
+    for each in reversed(missing):
+        file_system.make_directory(each)
+        file_system.sync_directory(each.parent)
+
+
 def acquire_lock(path: PathLike, message: str, *, wait: bool = False) -> BaseFileLock:
     """Lock a file against other processes and other locks of this process.
 

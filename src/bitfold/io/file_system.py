@@ -154,18 +154,18 @@ def remove_file(path: Path) -> None:
 
 
 def make_directory(path: Path) -> None:
-    """Create a directory and those above it, if necessary.
+    """Create a directory, if necessary.
 
     Parameters
     ----------
     path
-        The directory.
+        The directory, in one that exists.
 
     Examples
     --------
-    >>> make_directory(Path("a") / "b")
+    >>> make_directory(Path("new"))
     """
-    path.mkdir(parents=True, exist_ok=True)
+    path.mkdir(exist_ok=True)
 
 
 def sync_directory(directory: Path) -> None:

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 from bitfold._types import PathLike
 from bitfold.errors import ParameterError
 from bitfold.io import file_system
+from bitfold.io.atomic import create_directory
 
 __all__ = ["RunRecords", "library_versions"]
 
@@ -176,7 +177,7 @@ def _read_records(path: Path) -> Iterator[dict[str, Any]]:
 
 def _append_line(path: Path, line: str) -> None:
     """Append a line and wait until it is on disk."""
-    file_system.make_directory(path.parent)
+    create_directory(path.parent)
     with file_system.append_to_file(path) as file:
         # A line that was cut off is left as it is; the new one begins after it.
         prefix = "" if _ends_with_newline(file) else "\n"
