@@ -14,7 +14,7 @@ endif
 # No target downloads data.
 export BITFOLD_OFFLINE ?= 1
 
-.PHONY: demo test bench compare which-code docs gallery lint paper clean package lowest
+.PHONY: demo test bench compare which-code docs gallery lint paper clean package lowest power-loss soak
 
 # Rebuilt only when the dependencies change.
 $(STAMP): pyproject.toml
@@ -59,6 +59,16 @@ lowest: $(STAMP)
 	$(LOWEST) -m pytest -m lowest tests/test_packaging.py
 	$(LOWEST) -m pytest -n 2 --dist worksteal $(PURE)
 	$(LOWEST) -m pytest tests/io tests/search tests/datasets tests/cli tests/explorer/test_api.py
+
+# Let the power fail at every call that changes a file; print the number of crash points.
+power-loss: $(STAMP)
+	$(BIN)/python -m tests.power_loss
+
+# Use an index and kill its writers in a loop; memory and open files must stay flat.
+MINUTES ?= 60
+
+soak: $(STAMP)
+	$(BIN)/python -m tests.soak --minutes $(MINUTES)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks

@@ -97,9 +97,12 @@ def raises_directly(function: FunctionType) -> bool:
     )
 
 
-def missing_sections(function: FunctionType) -> set[str]:
-    """Return the numpydoc sections that the docstring of a function lacks."""
-    signature, present = inspect.signature(function), sections(function)
+def missing_sections(function: FunctionType, member: Any = None) -> set[str]:
+    """Return the numpydoc sections that the docstring of a function, or of a member, lacks.
+
+    Only the member inherits a docstring; the function is what a decorator wraps.
+    """
+    signature, present = inspect.signature(function), sections(member or function)
     required = set()
     if set(signature.parameters) - {"self", "cls"}:
         required.add("Parameters")
@@ -137,7 +140,7 @@ def incomplete(name: str, thing: Any) -> dict[str, set[str]]:
         if not inspect.getdoc(value):
             found[f"{name}.{member}"] = {"docstring"}
         elif inspect.isfunction(function):
-            found[f"{name}.{member}"] = missing_sections(function)
+            found[f"{name}.{member}"] = missing_sections(function, value)
     return {called: lacking for called, lacking in found.items() if lacking}
 
 

@@ -204,3 +204,45 @@ def test_matrix_products_in_the_pool(three_threads: None) -> None:
     blocks = [slice(i, i + 32) for i in range(0, 300, 32)]
     got = np.concatenate(list(map_blocks(lambda rows: A[rows] @ B, blocks)))
     np.testing.assert_allclose(got, A @ B, rtol=1e-12)
+
+
+def test_lock_can_be_taken_twice_by_one_thread_only() -> None:
+    lock, held, finish = _threads.SharedLock(), threading.Event(), threading.Event()
+    order: list[str] = []
+
+    def hold() -> None:
+        with lock, lock:
+            held.set()
+            finish.wait(60)
+            order.append("first")
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert held.wait(60)
+    finish.set()
+    with lock:
+        order.append("second")
+    thread.join()
+    assert order == ["first", "second"]
+
+
+def test_lazy_property_is_computed_once_and_does_not_block_other_objects() -> None:
+    class Slow:
+        def __init__(self, turn: threading.Event) -> None:
+            self.turn, self.n_calls = turn, 0
+
+        @_threads.lazy_property
+        def value(self) -> int:
+            self.n_calls += 1
+            assert self.turn.wait(10)
+            return self.n_calls
+
+    waiting, ready = Slow(threading.Event()), Slow(threading.Event())
+    thread = threading.Thread(target=lambda: waiting.value)
+    thread.start()
+    ready.turn.set()
+    assert (ready.value, ready.value, ready.n_calls) == (1, 1, 1)
+    assert thread.is_alive()
+    waiting.turn.set()
+    thread.join()
+    assert waiting.value == 1

@@ -2,6 +2,8 @@
 
 Threaded BLAS inside a pool of threads oversubscribes the cores and is several times slower than
 either alone. So BLAS is limited to one thread while the pool is working.
+
+Also here: what objects need that several threads share, a lock and values computed on first use.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar, overload
+from weakref import WeakSet
 
 import numpy as np
 
@@ -28,6 +31,65 @@ def count_threads() -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     limit = os.environ.get("OMP_NUM_THREADS", "")
     return max(1, min(cores or 1, int(limit) if limit.isdigit() else cores or 1))
+
+
+class SharedLock:
+    """A reentrant lock of the threads of one process.
+
+    A forked child starts with a free lock, because the thread that held it does not exist there.
+    So does a copy or an unpickled object.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        _locks.add(self)
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._lock.release()
+
+    def __reduce__(self) -> tuple[type[SharedLock], tuple[()]]:
+        return SharedLock, ()
+
+
+_locks: WeakSet[SharedLock] = WeakSet()
+
+
+def _free_locks() -> None:
+    for lock in list(_locks):
+        lock._lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_free_locks)
+
+
+class lazy_property(Generic[R]):  # noqa: N801  used like functools.cached_property
+    """A property that is computed on first use, and then stored in the object.
+
+    Until Python 3.12, ``functools.cached_property`` holds one lock for all objects of a class
+    while it computes, so that a reader would wait for a writer. Without a lock, two threads may
+    compute the same value.
+    """
+
+    def __init__(self, compute: Callable[[Any], R]) -> None:
+        self._compute = compute
+        functools.update_wrapper(self, compute)  # type: ignore[arg-type]
+
+    @overload
+    def __get__(self, owner: None, kind: type) -> lazy_property[R]: ...
+
+    @overload
+    def __get__(self, owner: object, kind: type) -> R: ...
+
+    def __get__(self, owner: object | None, kind: type) -> lazy_property[R] | R:
+        if owner is None:
+            return self
+        # A value in the object's dictionary hides this descriptor, so it is not called again.
+        value = vars(owner)[self._compute.__name__] = self._compute(owner)
+        return value
 
 
 class _SerialBlas:

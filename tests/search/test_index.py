@@ -317,7 +317,7 @@ def read_batches(index: bf.HammingIndex) -> dict[int, bytes]:
 def test_batches_contain_all_codes(
     n_bits: int, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bitfold.search.index._CODES_PER_BATCH", size)
+    monkeypatch.setattr("bitfold.search.generation._CODES_PER_BATCH", size)
     rng = np.random.default_rng(0)
     codes = bf.Codes.from_bits(rng.integers(0, 2, (60, n_bits), np.uint8))
     ids = rng.permutation(1000)[:60] - 500

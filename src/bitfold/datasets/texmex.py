@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bitfold._types import ProgressCallback
 from bitfold.datasets.dataset import Dataset, slice_queries
+from bitfold.io import file_system
 from bitfold.io.archive import extract_files
 from bitfold.io.cache import make_cache_folder
 from bitfold.io.download import RemoteFile, download_file, find_file, find_folder
@@ -126,5 +127,5 @@ def _find_or_unpack(
     archive = found or download_file(stem, remote, download=download, progress=progress)
     extract_files(archive, names, folder)
     if not found:
-        archive.unlink()
+        file_system.remove_file(archive)
     return folder

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import secrets
-import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from bitfold._types import PathLike
 from bitfold.errors import LockedError
+from bitfold.io import file_system
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -53,16 +52,15 @@ def replace_atomically(path: PathLike) -> Iterator[BinaryIO]:
     # A short name, because the target's own name may already have the maximum length.
     temporary = target.with_name(f".bitfold-{secrets.token_hex(8)}.tmp")
     try:
-        with temporary.open("xb") as file:
-            with suppress(FileNotFoundError):
-                shutil.copymode(target, temporary)
+        with file_system.create_file(temporary) as file:
+            file_system.copy_mode(target, temporary)
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
-    sync_directory(target.parent)
+            file_system.sync_file(file)
+        file_system.rename(temporary, target)
+    except BaseException:
+        file_system.remove_file(temporary)
+        raise
+    file_system.sync_directory(target.parent)
 
 
 def resolve_target(path: PathLike) -> Path:
@@ -98,27 +96,28 @@ def resolve_target(path: PathLike) -> Path:
     return target
 
 
-def sync_directory(directory: Path) -> None:
-    """Sync the names in a directory to the disk.
-
-    Does nothing on Windows, where directories cannot be opened.
+def create_directory(path: PathLike) -> None:
+    """Create a directory and those above it, durably; do nothing if it exists.
 
     Parameters
     ----------
-    directory
-        The directory in which a file was created, renamed or removed.
+    path
+        The directory.
+
+    Raises
+    ------
+    OSError
+        The directory cannot be created.
 
     Examples
     --------
-    >>> sync_directory(Path("."))
+    >>> create_directory("runs/today")
     """
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    directory = Path(path).absolute()
+    missing = [each for each in (directory, *directory.parents) if not each.is_dir()]
+    for each in reversed(missing):
+        file_system.make_directory(each)
+        file_system.sync_directory(each.parent)
 
 
 def acquire_lock(path: PathLike, message: str, *, wait: bool = False) -> BaseFileLock:
@@ -184,5 +183,5 @@ def remove_lock(lock: BaseFileLock) -> None:
     """
     # In this order, a process that opened the file before its removal does not get the lock.
     if lock.is_locked:
-        Path(lock.lock_file).unlink(missing_ok=True)
+        file_system.remove_file(Path(lock.lock_file))
     lock.release()

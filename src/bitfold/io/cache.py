@@ -12,7 +12,7 @@ import numpy as np
 
 from bitfold._progress import show_progress
 from bitfold._types import AnyArray, PathLike, ProgressCallback
-from bitfold.io.atomic import replace_atomically
+from bitfold.io.atomic import create_directory, replace_atomically
 
 _HASH_BLOCK_BYTES = 16 << 20
 
@@ -46,7 +46,7 @@ def make_cache_folder(name: str) -> Path:
     """
     path = cache_root() / name
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        create_directory(path)
     except OSError as error:
         raise OSError(
             f"Cannot create {path} ({error.strerror}). Set BITFOLD_CACHE to a writable folder."

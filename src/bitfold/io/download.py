@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from bitfold._progress import show_progress
 from bitfold._types import ProgressCallback, StepCallback
 from bitfold.errors import DownloadError, FormatError, MissingDataError
+from bitfold.io import file_system
 from bitfold.io.cache import cache_root, make_cache_folder
 
 TIMEOUT_SECONDS = 10.0
@@ -224,6 +225,7 @@ def fetch(remote: RemoteFile, path: Path, progress: ProgressCallback) -> None:
     try:
         with _quiet_pooch():
             registry.fetch(path.name, downloader=partial(_download, partial(progress, path.name)))
+        file_system.sync_directory(path.parent)
     except ValueError as error:
         raise FormatError(f"{remote.url} is damaged or has changed. {error}") from error
     except (OSError, EOFError, ftplib.Error) as error:
@@ -261,6 +263,12 @@ class _ReportingFile(io.BufferedWriter):
         n_bytes = super().write(chunk)
         self._report(self.tell(), self.total)
         return n_bytes
+
+    def close(self) -> None:
+        """Sync and close the file; pooch closes it before it gives the file its name."""
+        if not self.closed:
+            file_system.sync_file(self)
+        super().close()
 
     def update(self, n_bytes: int) -> None:
         """Ignore: progress is reported by ``write``."""

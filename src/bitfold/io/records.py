@@ -15,6 +15,8 @@ from typing import Any, BinaryIO
 
 from bitfold._types import PathLike
 from bitfold.errors import ParameterError
+from bitfold.io import file_system
+from bitfold.io.atomic import create_directory
 
 __all__ = ["RunRecords", "library_versions"]
 
@@ -175,13 +177,13 @@ def _read_records(path: Path) -> Iterator[dict[str, Any]]:
 
 def _append_line(path: Path, line: str) -> None:
     """Append a line and wait until it is on disk."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a+b") as file:
+    create_directory(path.parent)
+    with file_system.append_to_file(path) as file:
         # A line that was cut off is left as it is; the new one begins after it.
         prefix = "" if _ends_with_newline(file) else "\n"
         file.write(f"{prefix}{line}\n".encode())
-        file.flush()
-        os.fsync(file.fileno())
+        file_system.sync_file(file)
+    file_system.sync_directory(path.parent)
 
 
 def _ends_with_newline(file: BinaryIO) -> bool:

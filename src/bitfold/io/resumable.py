@@ -22,14 +22,8 @@ import numpy as np
 from bitfold._types import AnyArray, PathLike, ProgressCallback
 from bitfold.codes import Codes, count_bytes
 from bitfold.errors import InputChangedError, NewerFormatError
-from bitfold.io import sources
-from bitfold.io.atomic import (
-    acquire_lock,
-    remove_lock,
-    replace_atomically,
-    resolve_target,
-    sync_directory,
-)
+from bitfold.io import file_system, sources
+from bitfold.io.atomic import acquire_lock, remove_lock, replace_atomically, resolve_target
 from bitfold.io.codes_file import encode_codes_header, encode_npy_header, is_npy_name
 from bitfold.io.file_checks import check_version, parse_json_object
 from bitfold.io.rows import Rows, count_features, count_rows
@@ -148,9 +142,7 @@ class _PartialFile:
         message = f"{target} is being written by another process."
         self._lock = acquire_lock(target.with_name(f"{target.name}.lock"), message)
         try:
-            # For reading and writing, created if necessary, without truncating it.
-            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
-            self._file = os.fdopen(descriptor, "r+b")
+            self._file = file_system.open_file(self._path)
         except BaseException:
             remove_lock(self._lock)
             raise
@@ -199,12 +191,11 @@ class _PartialFile:
         """Complete the header and rename the file."""
         self._file.seek(0)
         self._file.write(self._encode_header())
-        self._sync()
-        if self._target.exists():
-            self._path.chmod(self._target.stat().st_mode & 0o7777)
-        self._path.replace(self._target)
-        sync_directory(self._target.parent)
-        self._note.unlink(missing_ok=True)
+        file_system.sync_file(self._file)
+        file_system.copy_mode(self._target, self._path)
+        file_system.rename(self._path, self._target)
+        file_system.sync_directory(self._target.parent)
+        file_system.remove_file(self._note)
 
     def __enter__(self) -> Self:
         return self
@@ -218,8 +209,8 @@ class _PartialFile:
                 with suppress(OSError):
                     self._save()
             else:
-                self._path.unlink(missing_ok=True)
-                self._note.unlink(missing_ok=True)
+                file_system.remove_file(self._path)
+                file_system.remove_file(self._note)
         with suppress(OSError):
             self._file.close()
         remove_lock(self._lock)
@@ -232,7 +223,7 @@ class _PartialFile:
         return encode_codes_header(shape, self._n_bits, self._inputs["model"], self._checksum)
 
     def _save(self) -> None:
-        self._sync()
+        file_system.sync_file(self._file)
         note = {
             "format": "bitfold progress",
             "format_version": _NOTE_VERSION,
@@ -243,10 +234,6 @@ class _PartialFile:
         with replace_atomically(self._note) as file:
             file.write(json.dumps(note).encode())
         self._synced_at = time.monotonic()
-
-    def _sync(self) -> None:
-        self._file.flush()
-        os.fsync(self._file.fileno())
 
 
 def _digest_source(source: Any, owner: str, stamp: str) -> str:

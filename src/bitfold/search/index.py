@@ -9,23 +9,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
-from bitfold._types import Ids, PathLike, Words
-from bitfold.codes import Codes, combine_digests, count_bytes
-from bitfold.search.contract import MAX_BITS, CodeIndex, Reranker, check_codes
+from bitfold._threads import SharedLock
+from bitfold._types import PathLike
+from bitfold.codes import Codes, combine_digests
+from bitfold.search.contract import MAX_BITS, CodeIndex, Reranker
 from bitfold.search.disk.index_folder import IndexFolder
-from bitfold.search.ids import IdAssigner, check_ids, raise_duplicate_ids, raise_unknown_ids
+from bitfold.search.generation import Generation
+from bitfold.search.ids import IdAssigner, check_ids
 from bitfold.search.queries import make_queries
 from bitfold.search.rerank import check_rerank, count_candidates, rerank_hits
 from bitfold.search.results import Batch, Buckets, Hits, RadiusHits
 from bitfold.search.segment import Segment
 from bitfold.search.segments import SegmentList, compact
 
-_CODES_PER_BATCH = 1 << 17
-"""Number of codes per batch: a few megabytes, enough for one request to a database."""
-
 
 class HammingIndex(CodeIndex):
     """Search by Hamming distance: exact, on all cores, each distinct code scanned once.
+
+    Any number of threads may use one index. Changes happen one after another; every other call
+    sees the index as it was when the call began, and does not wait for changes.
 
     Parameters
     ----------
@@ -52,9 +54,9 @@ class HammingIndex(CodeIndex):
         self.n_bits = _validation.check_integer(
             n_bits, "n_bits", "HammingIndex", low=1, high=MAX_BITS
         )
-        self._segments = SegmentList(self.n_bits)
-        self._next_id = 0
-        self._model_digest: str | None = None
+        # Replaced as a whole by the thread that holds the lock; all others only read it.
+        self._generation = Generation(SegmentList(self.n_bits))
+        self._writing, self._saving = SharedLock(), SharedLock()
         self._folder: IndexFolder | None = None
 
     def add(self, codes: Codes, ids: ArrayLike | None = None) -> None:
@@ -77,16 +79,17 @@ class HammingIndex(CodeIndex):
         DataError
             If an id appears twice or is already present.
         """
-        self._check_codes(codes)
-        assigner = IdAssigner("HammingIndex", self._next_id)
-        assigned = assigner.assign(ids, len(codes))
-        if not len(codes):
-            return
-        if ids is not None:
-            self._check_new(assigned)
-        segment = Segment.build(codes.words(), assigned)
-        digest = combine_digests([self._model_digest, codes.model_digest])
-        self._replace([*self._segments.segments, segment], assigner.next_id, digest)
+        with self._writing:
+            current = self._check_codes(codes)
+            assigner = IdAssigner("HammingIndex", current.next_id)
+            assigned = assigner.assign(ids, len(codes))
+            if not len(codes):
+                return
+            if ids is not None:
+                current.check_new(assigned)
+            segment = Segment.build(codes.words(), assigned)
+            digest = combine_digests([current.model_digest, codes.model_digest])
+            self._replace([*current.segments.segments, segment], assigner.next_id, digest)
 
     def remove(self, ids: ArrayLike) -> None:
         """Remove codes by id; after an error none of them is removed.
@@ -104,9 +107,11 @@ class HammingIndex(CodeIndex):
             If an id is not in the index.
         """
         unique = np.unique(check_ids(ids, "HammingIndex"))
-        self._check_known(unique)
-        segments = self._segments.without(unique)
-        self._replace(segments, self._next_id, self._model_digest)
+        with self._writing:
+            current = self._generation
+            current.check_known(unique)
+            segments = current.segments.without(unique)
+            self._replace(segments, current.next_id, current.model_digest)
 
     def search(
         self,
@@ -156,14 +161,14 @@ class HammingIndex(CodeIndex):
         >>> hits.ids.tolist(), hits.distances.tolist(), hits.n_tied.tolist()
         ([[0, 1]], [[0.25, 5.0]], [1])
         """
-        self._check_codes(codes)
+        current = self._check_codes(codes)
         _validation.check_integer(k, "k", "search", low=1)
         check_rerank(rerank, query_embedding)
         queries = make_queries(codes, query_embedding)
         if rerank is not None:
-            candidates = self._segments.nearest(queries, count_candidates(rerank, k))
-            return rerank_hits(candidates, rerank, k, self.codes)
-        hits = self._segments.nearest(queries, k)
+            candidates = current.segments.nearest(queries, count_candidates(rerank, k))
+            return rerank_hits(candidates, rerank, k, current.codes)
+        hits = current.segments.nearest(queries, k)
         if query_embedding is not None:
             hits = hits._replace(distances=hits.distances.astype(np.float32))
         return hits
@@ -189,9 +194,9 @@ class HammingIndex(CodeIndex):
         ModelMismatchError
             If the query codes were made by another model than those in the index.
         """
-        self._check_codes(codes)
+        current = self._check_codes(codes)
         radius = min(_validation.check_integer(radius, "radius", "within", low=0), self.n_bits)
-        return self._segments.within(codes.words(), radius)
+        return current.segments.within(codes.words(), radius)
 
     def codes(self, ids: ArrayLike) -> Codes:
         """Return the codes of some ids, in the order of the ids.
@@ -212,9 +217,7 @@ class HammingIndex(CodeIndex):
         DataError
             If an id is not in the index.
         """
-        checked = check_ids(ids, "HammingIndex")
-        self._check_known(checked)
-        return self._to_codes(self._segments.words_of(checked))
+        return self._generation.codes(check_ids(ids, "HammingIndex"))
 
     def batches(self) -> Iterator[Batch]:
         """Iterate over all codes with their ids, in batches of bounded size.
@@ -234,8 +237,7 @@ class HammingIndex(CodeIndex):
         >>> [(batch.ids.tolist(), batch.codes) for batch in index.batches()]
         [([0, 2], Codes(2 x 3 bits))]
         """
-        for ids, words in self._segments.batches(_CODES_PER_BATCH):
-            yield Batch(ids, self._to_codes(words))
+        yield from self._generation.batches()
 
     def buckets(self) -> Buckets:
         """Return the distinct codes with the ids of the items that have each.
@@ -252,11 +254,7 @@ class HammingIndex(CodeIndex):
         >>> buckets.codes.unpack().tolist(), buckets.sizes.tolist(), buckets.ids.tolist()
         ([[0, 0, 1], [1, 1, 1]], [2, 1], [0, 2, 1])
         """
-        segment = self._segments.merge()
-        codes = self._to_codes(np.ascontiguousarray(segment.words.T))
-        if not len(segment.starts):
-            return Buckets(codes, np.arange(len(codes) + 1), segment.ids)
-        return Buckets(codes, segment.starts.astype(np.int64), segment.ids_of(segment.members))
+        return self._generation.buckets()
 
     def save(self, path: PathLike) -> None:
         """Write the index to a folder; :meth:`open` reads it.
@@ -275,8 +273,9 @@ class HammingIndex(CodeIndex):
         """
         if self._folder is not None and self._folder.writes_to(path):
             return  # every change is already on disk
-        with IndexFolder.create(path, self.n_bits) as folder:
-            folder.commit(self._segments.segments, self._next_id, self._model_digest)
+        with self._saving, IndexFolder.create(path, self.n_bits) as folder:
+            segments, next_id, digest = self._generation
+            folder.commit(segments.segments, next_id, digest)
 
     @classmethod
     def open(cls, path: PathLike, mode: str = "r") -> Self:
@@ -304,29 +303,30 @@ class HammingIndex(CodeIndex):
         _validation.check_choice(mode, "mode", "HammingIndex.open", ("r", "a"))
         folder = IndexFolder.open(path, mode)
         index = cls(folder.n_bits)
-        index._segments = SegmentList(folder.n_bits, folder.segments)
-        index._next_id, index._model_digest = folder.next_id, folder.model_digest
+        segments = SegmentList(folder.n_bits, folder.segments)
+        index._generation = Generation(segments, folder.next_id, folder.model_digest)
         index._folder = folder
         return index
 
     def close(self) -> None:
         """Release the folder, so that another writer can open it; closing twice is allowed."""
-        if self._folder is not None:
-            self._folder.close()
+        with self._writing:  # a commit of another thread ends first
+            if self._folder is not None:
+                self._folder.close()
 
     @property
     def model_digest(self) -> str | None:
         """Digest of the model whose codes are in the index; None if it is unknown."""
-        return self._model_digest
+        return self._generation.model_digest
 
     def __len__(self) -> int:
         """Return the number of codes."""
-        return len(self._segments)
+        return len(self._generation.segments)
 
     @property
     def n_distinct(self) -> int:
         """Number of codes that a scan reads: equal codes are stored once per segment."""
-        return self._segments.n_distinct
+        return self._generation.segments.n_distinct
 
     def __repr__(self) -> str:
         return f"HammingIndex({len(self)} x {self.n_bits} bits)"
@@ -337,26 +337,11 @@ class HammingIndex(CodeIndex):
         if self._folder is not None:
             self._folder.commit(segments, next_id, digest)
             segments = self._folder.segments
-        self._segments = self._segments.replace(segments)
-        self._next_id, self._model_digest = next_id, digest
+        replaced = self._generation.segments.replace(segments)
+        self._generation = Generation(replaced, next_id, digest)
 
-    def _check_codes(self, codes: Any) -> None:
-        """Raise unless these are codes of the right length, and not of another model."""
-        check_codes(codes, self.n_bits, "HammingIndex")
-        combine_digests([self._model_digest, codes.model_digest])
-
-    def _check_new(self, ids: Ids) -> None:
-        """Raise if the index already has codes with these ids."""
-        known = self._segments.contains(ids)
-        if known.any():
-            raise_duplicate_ids(np.sort(ids[known]), "HammingIndex")
-
-    def _check_known(self, ids: Ids) -> None:
-        """Raise unless the index has codes with these ids."""
-        known = self._segments.contains(ids)
-        if not known.all():
-            raise_unknown_ids(ids[~known], "HammingIndex")
-
-    def _to_codes(self, words: Words) -> Codes:
-        packed = words.view(np.uint8)[:, : count_bytes(self.n_bits)]
-        return Codes(packed, self.n_bits, self._model_digest)
+    def _check_codes(self, codes: Any) -> Generation:
+        """Return the current generation; raise unless the codes fit it."""
+        current = self._generation
+        current.check_codes(codes)
+        return current

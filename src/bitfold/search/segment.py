@@ -8,13 +8,13 @@ therefore ties by id, without sorting.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bitfold._kernels import distinct
+from bitfold._threads import lazy_property
 from bitfold._types import AnyArray, BoolArray, Ids, Int64Array, UInt32Array, Words
 
 Array = TypeVar("Array", bound=AnyArray)
@@ -89,7 +89,7 @@ class Segment:
         """Number of items, including deleted ones."""
         return len(self.ids)
 
-    @cached_property
+    @lazy_property
     def n_deleted(self) -> int:
         """Number of deleted items."""
         return int(np.count_nonzero(self.deleted))
@@ -104,7 +104,7 @@ class Segment:
         """The arrays that say which items have a code."""
         return self.starts, self.members, self.deleted
 
-    @cached_property
+    @lazy_property
     def live(self) -> BoolArray:
         """Whether each item is still present."""
         return ~self.deleted if len(self.deleted) else np.ones(self.n_items, bool)
@@ -119,7 +119,7 @@ class Segment:
             return self.words.T if items is None else self.words.T[items]
         return self.words.T[self._code_of if items is None else self._code_of[items]]
 
-    @cached_property
+    @lazy_property
     def _code_of(self) -> UInt32Array:
         """Number of the distinct code of each item."""
         code_of = np.empty(self.n_items, np.uint32)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
+from bitfold._threads import SharedLock
 from bitfold._types import BoolArray, Float32Array, Ids, ProgressCallback
 from bitfold.codes import Codes, combine_digests
 from bitfold.search import Batch, CodeIndex, Hits, RadiusHits, Reranker, check_codes
@@ -28,6 +29,7 @@ from bitfold.search.rerank import (
 )
 from bitfold.stores.conditions import Where, parse_conditions
 from bitfold.stores.loading import BatchLoader
+from bitfold.stores.locking import synchronized, synchronized_read
 from bitfold.stores.schema import StoreSchema
 from bitfold.stores.stored_vectors import RerankByStoredVectors
 
@@ -37,7 +39,8 @@ class Store(CodeIndex):
 
     Stores are made by ``create`` and ``open``, whose parameters depend on the engine. All other
     methods are those of an index, plus conditions on columns (``where``), approximate search
-    (``exact=False``) and stored vectors.
+    (``exact=False``) and stored vectors. Several threads may use one store: their calls run one
+    after another.
 
     Parameters
     ----------
@@ -62,6 +65,8 @@ class Store(CodeIndex):
 
     def __init__(self, schema: StoreSchema) -> None:
         self._schema = schema
+        self._lock = SharedLock()
+        self._read_lock: AbstractContextManager[None] = self._lock
         self.n_bits = schema.n_bits
 
     def add(
@@ -97,6 +102,7 @@ class Store(CodeIndex):
         """
         self.add_batches([Batch(ids, codes, vectors, columns)])
 
+    @synchronized
     def add_batches(
         self, batches: Iterable[Batch], progress: ProgressCallback | None = None
     ) -> None:
@@ -120,6 +126,7 @@ class Store(CodeIndex):
         """
         self._load(BatchLoader(batches, self._schema, type(self).__name__, progress))
 
+    @synchronized_read
     def search(
         self,
         codes: Codes,
@@ -190,6 +197,7 @@ class Store(CodeIndex):
                 found = rerank_hits(found, step, size, self.codes)
             return found
 
+    @synchronized_read
     def within(self, codes: Codes, radius: int = 2, *, where: Where | None = None) -> RadiusHits:
         """Find all codes within a Hamming radius of each query.
 

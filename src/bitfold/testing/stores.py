@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from bitfold.search import CodeIndex
-from bitfold.testing._store_checks import asymmetric, index, store
+from bitfold.testing._store_checks import asymmetric, index, store, threads
 
 INDEX_CHECKS: tuple[Callable[[Callable[[int], Any]], None], ...] = (
     *index.INDEX_CHECKS,
     *asymmetric.ASYMMETRIC_CHECKS,
+    *threads.THREAD_CHECKS,
 )
 """Checks of every index: functions that take a factory of empty indexes and raise on a failure."""
 
@@ -25,7 +26,7 @@ def check_store(make_store: Callable[[int], CodeIndex]) -> None:
     """Check that a store keeps the contract of all stores.
 
     A store must return the ids and distances of :class:`bitfold.HammingIndex`, change completely or
-    not at all, and reject invalid input with clear errors.
+    not at all, also when several threads use it, and reject invalid input with clear errors.
 
     Parameters
     ----------

@@ -9,7 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bitfold.io.atomic import acquire_lock, sync_directory
+from bitfold.io import file_system
+from bitfold.io.atomic import acquire_lock
 from bitfold.search.disk import manifest as manifests
 
 if TYPE_CHECKING:
@@ -35,8 +36,10 @@ def prepare_directory(path: Path) -> None:
     else:
         if not path.parent.is_dir():
             raise FileNotFoundError(f"{path} cannot be created: {path.parent} does not exist.")
-        path.mkdir(exist_ok=True)
-        sync_directory(path.parent)
+        file_system.make_directory(path)
+    # Also a folder that exists: the process that made it may have been killed before it synced.
+    with suppress(PermissionError):
+        file_system.sync_directory(path.parent)
 
 
 def lock_directory(path: Path) -> BaseFileLock:
@@ -47,6 +50,15 @@ def lock_directory(path: Path) -> BaseFileLock:
     return acquire_lock(path / _LOCK, message)
 
 
+def identify_lock(path: Path) -> tuple[int, int] | None:
+    """Return what distinguishes the lock file from any other; None if it does not exist."""
+    try:
+        status = (path / _LOCK).stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
 def remove_leftovers(path: Path, keep: set[str]) -> dict[str, int]:
     """Remove temporary files, and files of the index not in ``keep``; return their sizes."""
     removed = {}
@@ -55,7 +67,7 @@ def remove_leftovers(path: Path, keep: set[str]) -> dict[str, int]:
             # A file that cannot be removed does no harm, and the next writer tries again.
             with suppress(OSError):
                 n_bytes = file.stat().st_size
-                file.unlink()
+                file_system.remove_file(file)
                 removed[file.name] = n_bytes
     return removed
 
@@ -69,6 +81,14 @@ def warn_about_leftovers(path: Path, removed: dict[str, int], generation: int) -
             f"{path}: removed an unfinished commit ({len(sizes)} files, {sum(sizes)} bytes).",
             stacklevel=5,
         )
+
+
+def explain_error(path: Path, error: OSError) -> OSError:
+    """Return an error of the same class that names the index."""
+    reason = error.strerror or str(error).rstrip(".")
+    explained = type(error)(f"{path} could not be saved: {reason}. Nothing saved earlier is lost.")
+    explained.errno = error.errno
+    return explained
 
 
 def _is_removable(name: str) -> bool:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from bitfold import _validation
 from bitfold._types import PathLike
 from bitfold.errors import FormatError, LockedError
+from bitfold.io import file_system
 from bitfold.search.contract import MAX_BITS
 from bitfold.search.disk import directory
 from bitfold.search.disk import manifest as manifests
@@ -71,6 +72,8 @@ class IndexFolder:
         self._generation = 0
         self._stored: list[StoredSegment] = []
         self._writer = None if lock is None else os.getpid()
+        # The lock keeps the file open, so no other file gets its number.
+        self._lock_id = None if lock is None else directory.identify_lock(path)
         # Also releases the lock of an object that is garbage-collected without being closed.
         self._release = weakref.finalize(self, lock.release if lock else _do_nothing)
 
@@ -165,10 +168,13 @@ class IndexFolder:
 
         Raises
         ------
+        FileNotFoundError
+            The folder was deleted, also if there is a new one of the same name.
         OSError
             The files cannot be written. Nothing that was saved earlier is lost.
         """
         self._check_writer()
+        self._check_folder()
         # Not reused even if this fails: a manifest with this number may be on the disk.
         self._generation += 1
         try:
@@ -177,18 +183,20 @@ class IndexFolder:
             manifest = Manifest(self.n_bits, int(next_id), self._generation, model_digest, entries)
             manifests.write(self.path, manifest)
         except OSError as error:
+            self._check_folder()
             self._undo()
-            raise _explain(self.path, error) from error
+            raise directory.explain_error(self.path, error) from error
         except BaseException:
             self._undo()
             raise
+        self._check_folder()
         self._stored, self.next_id, self.model_digest = stored, int(next_id), model_digest
         with suppress(OSError):
             directory.remove_leftovers(self.path, list_files(stored))
 
     def writes_to(self, path: PathLike) -> bool:
         """Return whether this object is the writer of the index at ``path``."""
-        is_writer = self._writer == os.getpid() and self._release.alive
+        is_writer = self._writer == os.getpid() and self._release.alive and self._is_in_place()
         return is_writer and Path(path).exists() and Path(path).samefile(self.path)
 
     def close(self) -> None:
@@ -203,6 +211,10 @@ class IndexFolder:
 
     def _load(self) -> None:
         """Open the listed files; a writer also removes leftovers."""
+        if self._writer is not None:
+            # The last writer may have been killed between replacing the manifest and syncing its
+            # name. A power failure could then restore the old manifest, whose files are removed.
+            file_system.sync_directory(self.path)
         manifest, self._stored = load_segments(self.path)
         self.n_bits, self.next_id, self._generation, self.model_digest, _ = manifest
         if self._writer is not None:
@@ -216,6 +228,18 @@ class IndexFolder:
             raise ValueError(f"{self.path} is closed; open it again.")
         if os.getpid() != self._writer:
             raise LockedError(f"{self.path} was opened by another process, which alone can write.")
+
+    def _check_folder(self) -> None:
+        if not self._is_in_place():
+            raise FileNotFoundError(
+                f"{self.path} was deleted or replaced while it was open for writing. "
+                "Save the index to a new folder."
+            )
+
+    def _is_in_place(self) -> bool:
+        """Return whether the folder is still the one that was opened."""
+        found = directory.identify_lock(self.path)
+        return found is not None and found == self._lock_id
 
     def _store(self, segment: Segment, number: int) -> StoredSegment:
         """Write the parts of a segment that are not on the disk yet."""
@@ -233,6 +257,7 @@ class IndexFolder:
     def _undo(self) -> None:
         """Remove what a failed commit wrote, unless the manifest already lists it."""
         with suppress(OSError, FormatError):
+            self._check_folder()
             current = self._read_manifest()
             listed = current.files if current else set()
             directory.remove_leftovers(self.path, listed | list_files(self._stored))
@@ -264,14 +289,6 @@ def verify(path: PathLike) -> IndexSummary:
         segment.verify()
     n_bytes = sum(file.n_bytes for segment in stored for file in segment.files)
     return IndexSummary(sum(map(len, stored)), len(stored), n_bytes)
-
-
-def _explain(path: Path, error: OSError) -> OSError:
-    """Return an error of the same class that names the index."""
-    reason = error.strerror or str(error).rstrip(".")
-    explained = type(error)(f"{path} could not be saved: {reason}. Nothing saved earlier is lost.")
-    explained.errno = error.errno
-    return explained
 
 
 def _do_nothing() -> None:

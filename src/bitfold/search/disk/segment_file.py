@@ -8,12 +8,12 @@ relies on is checked before it sees an array, so that no file can make it read o
 from __future__ import annotations
 
 from copy import copy
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bitfold._threads import lazy_property
 from bitfold._types import AnyArray, BoolArray, Ids, Int64Array, UInt32Array, Words
 from bitfold.errors import FormatError
 from bitfold.io.array_file import ArrayFile, ArrayLayout, write_arrays
@@ -49,7 +49,7 @@ class DeletedFile:
         write_arrays(path, "deleted", meta, {"deleted": np.packbits(deleted)})
         return cls(path, len(deleted))
 
-    @cached_property
+    @lazy_property
     def flags(self) -> BoolArray:
         """One boolean per item."""
         flags = np.unpackbits(self.file.array("deleted"), count=self._n_items).view(bool)
@@ -92,7 +92,7 @@ class StoredSegment(Segment):
         write_arrays(path, "segment", meta, arrays)
         return cls(path, n_bits)
 
-    @cached_property
+    @lazy_property
     def words(self) -> Words:
         """The distinct codes; their padding is zero, so that distances are at most n_bits."""
         words = self.file.array("words")
@@ -100,7 +100,7 @@ class StoredSegment(Segment):
         self._require(not np.bitwise_or.reduce(words[-1]) & ~used, "words")
         return words
 
-    @cached_property
+    @lazy_property
     def starts(self) -> UInt32Array:
         """Where the items of each code begin, ascending from 0 to the number of items."""
         starts = self.file.array("starts")
@@ -109,7 +109,7 @@ class StoredSegment(Segment):
             self._require(_is_ascending(starts), "starts")
         return starts
 
-    @cached_property
+    @lazy_property
     def members(self) -> UInt32Array:
         """Every item once, ascending within a code; codes in the order of their first items."""
         members, starts = self.file.array("members"), self.starts
@@ -123,7 +123,7 @@ class StoredSegment(Segment):
             self._require(rises.all(), "members")
         return members
 
-    @cached_property
+    @lazy_property
     def ids(self) -> Ids:
         """The id of each item, ascending."""
         if self._first_id is not None:
@@ -137,20 +137,20 @@ class StoredSegment(Segment):
         """Whether each item is deleted."""
         return self.marks.flags if isinstance(self.marks, DeletedFile) else self.marks
 
-    @cached_property
+    @lazy_property
     def n_items(self) -> int:
         """Number of items, including deleted ones."""
         n_items: int = self.file.meta.get("n_items", -1)
         return n_items
 
-    @cached_property
+    @lazy_property
     def n_deleted(self) -> int:
         """Number of deleted items."""
         if isinstance(self.marks, DeletedFile):
             return self.marks.n_deleted
         return int(np.count_nonzero(self.marks))
 
-    @cached_property
+    @lazy_property
     def n_distinct(self) -> int:
         """Number of distinct codes."""
         shape = self.file.layout["words"].shape if "words" in self.file.layout else ()

@@ -20,6 +20,7 @@ from bitfold.stores.faiss.binary_index import BinaryIndex, kind_of
 from bitfold.stores.faiss.exact_search import search_flat, search_flat_within
 from bitfold.stores.faiss.files import read_index, write_index
 from bitfold.stores.loading import BatchLoader
+from bitfold.stores.locking import synchronized, synchronized_read
 from bitfold.stores.schema import StoreSchema, check_n_bits
 from bitfold.stores.transfer import take_vectors
 
@@ -148,6 +149,7 @@ class FaissStore(Store):
         """
         return cls(read_index(path), n_bits, vectors=vectors)
 
+    @synchronized_read
     def save(self, path: PathLike) -> None:
         """Write a file of faiss; after an error the old file is unchanged.
 
@@ -170,12 +172,14 @@ class FaissStore(Store):
             self._append(packed, np.concatenate([batch.ids for batch in batches]))
         self._next_id, self._model_digest = loader.next_id, loader.model_digest
 
+    @synchronized
     def remove(self, ids: ArrayLike) -> None:
         unique = np.unique(check_ids(ids, _OWNER))
         self._find(unique)
         self._binary.remove(unique)
         self._ivf_copy = None
 
+    @synchronized_read
     def codes(self, ids: ArrayLike) -> Codes:
         positions = self._find(check_ids(ids, _OWNER))
         return Codes(self._binary.content()[1][positions], self.n_bits, self._model_digest)
@@ -206,11 +210,15 @@ class FaissStore(Store):
         return np.asarray(take_vectors(matrix, check_ids(ids, _OWNER)), np.float32)
 
     def batches(self) -> Iterator[Batch]:
-        ids, packed = self._binary.content()
+        with self._lock:
+            ids, packed = self._binary.content()
+            # The codes may be a view, which the next change of another thread would move.
+            packed, digest = packed.copy(), self._model_digest
         for start in range(0, len(ids), _BATCH_ROWS):
             rows = slice(start, start + _BATCH_ROWS)
-            yield Batch(ids[rows], Codes(packed[rows], self.n_bits, self._model_digest))
+            yield Batch(ids[rows], Codes(packed[rows], self.n_bits, digest))
 
+    @synchronized_read
     def __len__(self) -> int:
         return len(self._binary)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -17,11 +18,12 @@ from bitfold.errors import StoreError
 from bitfold.search import Batch, Hits, RadiusHits, check_ids, group_radius_hits
 from bitfold.stores.conditions import Condition
 from bitfold.stores.lance.conditions import to_expression
-from bitfold.stores.lance.connection import connect, translate_errors
+from bitfold.stores.lance.connection import LanceDatabase, connect, translate_errors
 from bitfold.stores.lance.record_batches import check_new_ids, open_reader
 from bitfold.stores.lance.schema import read_schema, to_arrow_schema, to_matrix
 from bitfold.stores.lance.table import LanceTable
 from bitfold.stores.loading import BatchLoader
+from bitfold.stores.locking import synchronized
 from bitfold.stores.schema import ColumnNames
 from bitfold.stores.streamed_search import search_batches, search_batches_within
 from bitfold.stores.table_store import TableStore
@@ -60,9 +62,12 @@ class LanceStore(TableStore):
 
     n_probes: int | None = None
 
-    def __init__(self, engine: Any, names: ColumnNames) -> None:
-        super().__init__(read_schema(engine.schema, names))
-        self._table = LanceTable(engine, names.id)
+    def __init__(self, base: LanceDatabase, table: str, names: ColumnNames) -> None:
+        self._table = LanceTable(partial(base.open_table, table), names.id)
+        super().__init__(read_schema(self._table.engine.schema, names))
+        # LanceDB lets readers and a writer work at the same time, on different versions. It even
+        # reads the batches of a load in a thread of its own.
+        self._read_lock = nullcontext()
         self._model_digest = self._table.model_digest()
 
     @classmethod
@@ -77,13 +82,15 @@ class LanceStore(TableStore):
         batches = check_new_ids(loader.read())
         mode = "overwrite" if exists else "create"
         with open_reader(batches, schema, names) as reader, translate_errors(subject):
-            engine = base.connection.create_table(table, reader, schema=schema, mode=mode)
-        LanceTable(engine, names.id).store_metadata(loader.next_id, loader.model_digest)
-        return cls(engine, names)
+            base.connection.create_table(table, reader, schema=schema, mode=mode)
+        store = cls(base, table, names)
+        store._table.store_metadata(loader.next_id, loader.model_digest)
+        store._model_digest = loader.model_digest
+        return store
 
     @classmethod
     def _open(cls, database: Any, options: dict[str, Any], table: str, names: ColumnNames) -> Self:
-        return cls(connect(database, options, must_exist=True).open_table(table), names)
+        return cls(connect(database, options, must_exist=True), table, names)
 
     def _load(self, loader: BatchLoader) -> None:
         table, next_id = self._table, self._table.next_id()
@@ -95,6 +102,7 @@ class LanceStore(TableStore):
         table.store_metadata(loader.next_id, loader.model_digest)
         self._model_digest = loader.model_digest
 
+    @synchronized
     def remove(self, ids: ArrayLike) -> None:
         unique = np.unique(check_ids(ids, _OWNER))
         if not len(unique):
@@ -121,6 +129,7 @@ class LanceStore(TableStore):
     def batches(self) -> Iterator[Batch]:
         return self._read_batches(None)
 
+    @synchronized
     def build_index(self, n_lists: int | None = None) -> None:
         """Build an IVF index on the codes, for ``exact=False``, and an index on the ids.
 
@@ -193,13 +202,16 @@ class LanceStore(TableStore):
         return self._table.snapshot()
 
     def _read_batches(self, conditions: Any) -> Iterator[Batch]:
-        """Yield the ids and codes that meet conditions."""
-        names = self._schema.names
-        for table in self._table.read([names.id, names.code], conditions):
+        """Return the ids and codes that meet conditions, of the version that is current now."""
+        names, digest = self._schema.names, self._model_digest
+
+        def to_batch(table: Any) -> Batch:
             # Another program may leave out codes; such rows are ignored.
             table = table.drop_null()
             packed = to_matrix(table[names.code])
-            yield Batch(table[names.id].to_numpy(), Codes(packed, self.n_bits, self._model_digest))
+            return Batch(table[names.id].to_numpy(), Codes(packed, self.n_bits, digest))
+
+        return map(to_batch, self._table.read([names.id, names.code], conditions))
 
     def _fetch(self, ids: ArrayLike, columns: list[str]) -> Any:
         """Return the rows of some ids, in the order of the ids."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -23,38 +24,55 @@ class LanceTable:
 
     Parameters
     ----------
-    engine
-        The table of LanceDB.
+    open_engine
+        Opens the table of LanceDB.
     id_column
         The column of the ids.
     """
 
-    def __init__(self, engine: Any, id_column: str) -> None:
-        self.engine = engine
+    def __init__(self, open_engine: Callable[[], Any], id_column: str) -> None:
+        self._open = open_engine
+        self._engine = open_engine()
+        self._snapshots = threading.local()
         self._id = id_column
+
+    @property
+    def engine(self) -> Any:
+        """The table of LanceDB, of one version while this thread is in a snapshot."""
+        snapshot = getattr(self._snapshots, "engine", None)
+        return self._engine if snapshot is None else snapshot
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Read one version, even if others write a new one."""
+        """Read one version in this thread, even if others write a new one."""
+        # A table of its own, because all threads share the version of the other.
         with self.translate_errors():
-            self.engine.checkout(self.engine.version)
+            engine = self._open()
+            engine.checkout(engine.version)
+        self._snapshots.engine = engine
         try:
             yield
         finally:
-            with self.translate_errors():
-                self.engine.checkout_latest()
+            self._snapshots.engine = None
 
     def read(self, columns: list[str], condition: Any = None) -> Iterator[Any]:
-        """Yield the rows that meet a condition, in tables of bounded size."""
-        import pyarrow as pa
+        """Return the rows that meet a condition, in tables of bounded size.
 
+        The rows are those of the current version, whatever is written before they are read.
+        """
         query = self.engine.search().select(columns)
         if condition is not None:
             query = query.where(condition)
         with self.translate_errors():
+            return self._join_batches(query.to_batches(_BATCH_ROWS))
+
+    def _join_batches(self, batches: Iterable[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        with self.translate_errors():
             # LanceDB returns smaller batches than requested.
             pending: list[Any] = []
-            for batch in query.to_batches(_BATCH_ROWS):
+            for batch in batches:
                 pending.append(batch)
                 if sum(map(len, pending)) >= _BATCH_ROWS:
                     yield pa.Table.from_batches(pending)

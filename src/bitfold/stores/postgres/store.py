@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
+from functools import partial
+from tempfile import SpooledTemporaryFile
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +18,7 @@ from bitfold.errors import StoreError
 from bitfold.search import Batch, Hits, RadiusHits, check_ids
 from bitfold.stores.conditions import Condition
 from bitfold.stores.loading import BatchLoader
+from bitfold.stores.locking import synchronized, synchronized_read
 from bitfold.stores.postgres import copy_format, search
 from bitfold.stores.postgres.connection import PostgresDatabase, connect, translate_errors
 from bitfold.stores.postgres.schema import check_table_name, create_table, read_schema
@@ -26,6 +29,10 @@ from bitfold.stores.table_store import TableStore
 _OWNER = "PgvectorStore"
 
 _BATCH_ROWS = 1 << 16
+_CHUNK_BYTES = 1 << 20
+_MAX_SPOOLED_BYTES = 64 << 20
+"""A larger table is copied to a temporary file while it is read."""
+
 _MAX_EF_SEARCH = 1000
 """Limit of pgvector's setting ``hnsw.ef_search``."""
 
@@ -40,7 +47,8 @@ class PgvectorStore(TableStore):
     Codes are a column ``bit(n)``, vectors a column ``vector(n)``, and search is SQL: exact by a
     scan, or with ``exact=False`` by the HNSW index that :meth:`build_index` makes. A load is one
     COPY in one transaction; :meth:`transaction` combines several calls. Names and values are always
-    quoted. A connection serves one store at a time; use one connection per thread.
+    quoted. A connection serves one store at a time. Threads that share a store take turns; with
+    one connection per thread they do not wait for each other.
 
     Attributes
     ----------
@@ -71,7 +79,7 @@ class PgvectorStore(TableStore):
             with self._table.cursor() as cursor:
                 self._model_digest = self._table.model_digest(cursor)
         except BaseException:
-            self.close()
+            database.close()
             raise
 
     @classmethod
@@ -95,16 +103,19 @@ class PgvectorStore(TableStore):
         check_table_name(table)
         return cls(connect(database, options), table, names)
 
-    def transaction(self) -> AbstractContextManager[Any]:
+    @contextmanager
+    def transaction(self) -> Iterator[Any]:
         """Combine all calls in a ``with`` block to one change; an error undoes them.
 
-        Returns
-        -------
-        AbstractContextManager
+        Calls of other threads wait until the block ends.
+
+        Yields
+        ------
+        Any
             The transaction of psycopg.
         """
-        transaction: AbstractContextManager[Any] = self._table.database.connection.transaction()
-        return transaction
+        with self._lock, self._table.database.connection.transaction() as transaction:
+            yield transaction
 
     def _load(self, loader: BatchLoader) -> None:
         table, types, names = self._table, self._schema.writable_types, self._schema.names
@@ -126,6 +137,7 @@ class PgvectorStore(TableStore):
             table.store_model_digest(cursor, loader.model_digest)
         self._model_digest = loader.model_digest
 
+    @synchronized
     def remove(self, ids: ArrayLike) -> None:
         unique = np.unique(check_ids(ids, _OWNER))
         statement = self._table.sql(
@@ -136,12 +148,14 @@ class PgvectorStore(TableStore):
             removed = np.array(cursor.fetchall(), np.int64).reshape(-1)
             self._check_present(unique, np.isin(unique, removed))
 
+    @synchronized_read
     def codes(self, ids: ArrayLike) -> Codes:
         fields = self._fetch(ids, [self._schema.names.code])
         # The binary form of bit(n) starts with n as int32.
         packed = np.frombuffer(b"".join(field[4:] for (field,) in fields), np.uint8)
         return Codes(packed.reshape(-1, count_bytes(self.n_bits)), self.n_bits, self._model_digest)
 
+    @synchronized_read
     def vectors(self, ids: ArrayLike) -> Float32Array:
         n_features = self._check_has_vectors()
         fields = [field for (field,) in self._fetch(ids, [self._schema.names.vector])]
@@ -149,6 +163,7 @@ class PgvectorStore(TableStore):
             raise StoreError(f"{self._table.describe()} has rows without a vector among these ids.")
         return copy_format.decode_vectors(fields, n_features)
 
+    @synchronized_read
     def columns(self, ids: ArrayLike) -> dict[str, list[Any]]:
         names = list(self._schema.column_types)
         rows = self._fetch(ids, names)
@@ -159,10 +174,17 @@ class PgvectorStore(TableStore):
             "COPY (SELECT {id}, {code} FROM {table} WHERE {code} IS NOT NULL) "
             "TO STDOUT (FORMAT binary)"
         )
-        with self._table.cursor() as cursor, cursor.copy(statement) as copy:
-            for ids, packed in copy_format.decode_codes(copy, self.n_bits, _BATCH_ROWS):
-                yield Batch(ids, Codes(packed, self.n_bits, self._model_digest))
+        with SpooledTemporaryFile(_MAX_SPOOLED_BYTES) as spool:
+            with self._lock, self._table.cursor() as cursor, cursor.copy(statement) as copy:
+                digest = self._model_digest
+                for data in copy:
+                    spool.write(data)
+            spool.seek(0)
+            chunks = iter(partial(spool.read, _CHUNK_BYTES), b"")
+            for ids, packed in copy_format.decode_codes(chunks, self.n_bits, _BATCH_ROWS):
+                yield Batch(ids, Codes(packed, self.n_bits, digest))
 
+    @synchronized
     def build_index(self, m: int = 16, ef_construction: int = 64) -> None:
         """Build an HNSW index on the codes, for ``exact=False``; it includes codes added later.
 
@@ -192,10 +214,12 @@ class PgvectorStore(TableStore):
         with self._table.cursor() as cursor:
             cursor.execute(statement)
 
+    @synchronized
     def close(self) -> None:
         """Close the connection, unless it was passed by the user."""
         self._table.database.close()
 
+    @synchronized_read
     def __len__(self) -> int:
         statement = self._table.sql("SELECT count({code}) FROM {table}")
         with self._table.cursor() as cursor:
