@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import shutil
@@ -15,6 +16,8 @@ from bitfold.errors import LockedError
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
+
+_FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
@@ -60,6 +63,11 @@ def replace_atomically(path: PathLike) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(target)
+    except OSError as error:
+        # The system names the temporary file, or none.
+        if error.errno in _FULL_DISK:
+            error.filename = str(path)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
     sync_directory(target.parent)

@@ -132,7 +132,7 @@ class HammingIndex(CodeIndex):
             If the query codes were made by another model than those in the index.
         """
         self._check_codes(codes)
-        _validation.check_integer(k, "k", "search", low=1)
+        k = _validation.check_integer(k, "k", "search", low=1)
         if rerank is None:
             return self._segments.nearest(codes.words(), k)
         candidates = self._segments.nearest(codes.words(), count_candidates(rerank, k))
