@@ -84,7 +84,7 @@ def check_n_bits(
 
 def check_not_absurd(n_bits: Any, owner: str) -> None:
     """Raise if a code length is an integer above ``MAX_N_BITS``; anything else is checked later."""
-    if isinstance(n_bits, numbers.Integral) and n_bits > MAX_N_BITS:
+    if isinstance(n_bits, numbers.Integral) and int(n_bits) > MAX_N_BITS:
         raise_invalid("n_bits", owner, f"at most {MAX_N_BITS}", int(n_bits))
 
 

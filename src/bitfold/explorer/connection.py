@@ -62,7 +62,8 @@ class TimedConnection(H11Protocol):
 
     def _update_head_timer(self) -> None:
         """Let the time run while no request is being answered."""
-        if self.cycle is not None and not self.cycle.response_complete:
+        cycle: Any = self.cycle  # None before the first request
+        if cycle is not None and not cycle.response_complete:
             self._stop_head_timer()
         elif self._head_timer is None and not self.transport.is_closing():
             self._head_timer = self.loop.call_later(HEAD_SECONDS, self.transport.abort)

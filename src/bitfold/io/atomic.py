@@ -17,7 +17,8 @@ from bitfold.errors import LockedError
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
-_FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Error numbers of a full disk, an exhausted quota and a limit of the file size."""
 
 
 @contextmanager
@@ -65,11 +66,16 @@ def replace_atomically(path: PathLike) -> Iterator[BinaryIO]:
         temporary.replace(target)
     except OSError as error:
         # The system names the temporary file, or none.
-        if error.errno in _FULL_DISK:
+        if error.errno in FULL_DISK:
             error.filename = str(path)
         raise
     finally:
-        temporary.unlink(missing_ok=True)
+        try:
+            temporary.unlink(missing_ok=True)
+        except KeyboardInterrupt:
+            # Ctrl-C just before the call.
+            temporary.unlink(missing_ok=True)
+            raise
     sync_directory(target.parent)
 
 
