@@ -21,12 +21,18 @@ from bitfold.explorer import models, problems, queries, schemas
 from bitfold.explorer.guard import AccessRules, Guard
 from bitfold.explorer.request_body import BodyLedger, ReceivedBody
 from bitfold.explorer.statistics import BitStatistics
-from bitfold.explorer.workspace import ModelView, Workspace
+from bitfold.explorer.workspace import KEY_PATTERN, ModelView, Workspace
 from bitfold.search import Hits
 
 PAGE = Path(__file__).parent / "page"
 
 _CACHE_HEADERS = {"Cache-Control": "private, max-age=3600"}
+
+_PNG: dict[str, Any] = {
+    "response_class": Response,
+    "responses": {200: {"content": {"image/png": {"schema": {"type": "string"}}}}},
+}
+"""Options of routes that return an image."""
 
 router = APIRouter(prefix="/api")
 
@@ -38,7 +44,13 @@ def _get_workspace(request: Request) -> Workspace:
 
 SharedWorkspace = Annotated[Workspace, Depends(_get_workspace)]
 Key = Annotated[
-    str, Query(max_length=64, description="`item:17`, `base:0:17` (of model 0) or `upload:…`.")
+    str,
+    Query(
+        max_length=64,
+        description="`item:17`, `base:0:17` (of model 0) or `upload:…`.",
+        # Only documented: the workspace explains a wrong key better than a pattern.
+        json_schema_extra={"pattern": KEY_PATTERN},
+    ),
 ]
 Model = Annotated[int, Query(ge=0, description="Number of the model.")]
 K = Annotated[int, Query(ge=1, le=100, description="Number of results.")]
@@ -88,7 +100,7 @@ def statistics(workspace: SharedWorkspace, model: int) -> BitStatistics:
     return workspace.view(model).statistics
 
 
-@router.get("/models/{model}/base/{number}/image", tags=["models"])
+@router.get("/models/{model}/base/{number}/image", tags=["models"], **_PNG)
 def base_image(workspace: SharedWorkspace, model: int, number: int) -> Response:
     """Return a base point as PNG, if vectors are pixels."""
     return _png(workspace.base_image(model, number))
@@ -101,7 +113,7 @@ def item(workspace: SharedWorkspace, item: int) -> schemas.Item:
     return workspace.items.describe(item)
 
 
-@router.get("/items/{item}/image", tags=["items"])
+@router.get("/items/{item}/image", tags=["items"], **_PNG)
 def image(workspace: SharedWorkspace, item: int) -> Response:
     """Return the image of an item as a small PNG."""
     return _png(workspace.image(item))
@@ -182,7 +194,7 @@ def radius_counts(
 @router.post("/uploads", tags=["search"], openapi_extra={
     "requestBody": {
         "required": True,
-        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary", "minLength": 1}}},
     }
 })  # fmt: skip
 async def upload(request: Request, workspace: SharedWorkspace) -> schemas.UploadOut:
@@ -197,7 +209,7 @@ async def upload(request: Request, workspace: SharedWorkspace) -> schemas.Upload
     )
 
 
-@router.get("/uploads/{name}/image", tags=["search"])
+@router.get("/uploads/{name}/image", tags=["search"], **_PNG)
 def uploaded_image(workspace: SharedWorkspace, name: str) -> Response:
     """Return an uploaded image as a small PNG."""
     content = workspace.uploads[f"upload:{name}"].image

@@ -55,7 +55,9 @@ def _error_handler(status: int) -> Any:
 def _handle_http_error(request: Request, error: Any) -> JSONResponse:
     is_unknown = error.status_code == 404
     message = "This address does not exist." if is_unknown else f"{error.detail}."
-    return _problem(error.status_code, message)
+    response = _problem(error.status_code, message)
+    response.headers.update(error.headers or {})  # such as Allow
+    return response
 
 
 def _handle_invalid_request(request: Request, error: Any) -> JSONResponse:

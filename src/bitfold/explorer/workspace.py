@@ -27,6 +27,9 @@ from bitfold.search import Hits
 _ITEM = re.compile(r"item:(-?[0-9]{1,19})")
 _BASE = re.compile(r"base:([0-9]{1,3}):([0-9]{1,9})")
 
+KEY_PATTERN = rf"^({_ITEM.pattern}|{_BASE.pattern}|upload:[0-9a-f]*)$"
+"""Keys of queries, as documented in the API."""
+
 
 class ModelView(NamedTuple):
     """A model with its map and statistics."""
