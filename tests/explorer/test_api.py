@@ -184,6 +184,8 @@ WRONG = {
     "search?query=item:-1": (404, "-1"),
     "search?query=base:0:60": (404, "Model 0 has no base point 60."),
     "search?query=upload:00": (404, "expired"),
+    "models/0/base/-6347345/image": (404, "no base point"),
+    "models/0/base/-1/image": (404, "no base point"),
     "search?query=../../etc/passwd": (422, "item:…"),
     "search?query=item:1&k=0": (422, "k should be greater than or equal to 1, got 0."),
     "search?query=item:1&k=101": (422, "k should be less than or equal to 100, got 101."),

@@ -44,7 +44,7 @@ def to_file(form: str, size: tuple[int, int], mode: str = "RGB", **options: Any)
     return file.getvalue()
 
 
-LARGE = {
+LARGE: dict[str, tuple[str, tuple[int, int], str, dict[str, Any]]] = {
     "png": ("PNG", (8000, 6000), "RGB", {}),
     "png, allowed": ("PNG", (4800, 3300), "RGBA", {}),
     "jpeg": ("JPEG", (8000, 6000), "RGB", {}),

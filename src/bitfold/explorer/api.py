@@ -28,6 +28,8 @@ PAGE = Path(__file__).parent / "page"
 
 _CACHE_HEADERS = {"Cache-Control": "private, max-age=3600"}
 
+_NOT_EMPTY = {"type": "string", "format": "binary", "minLength": 1}
+
 _PNG: dict[str, Any] = {
     "response_class": Response,
     "responses": {200: {"content": {"image/png": {"schema": {"type": "string"}}}}},
@@ -194,7 +196,7 @@ def radius_counts(
 @router.post("/uploads", tags=["search"], openapi_extra={
     "requestBody": {
         "required": True,
-        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary", "minLength": 1}}},
+        "content": {"application/octet-stream": {"schema": _NOT_EMPTY}},
     }
 })  # fmt: skip
 async def upload(request: Request, workspace: SharedWorkspace) -> schemas.UploadOut:

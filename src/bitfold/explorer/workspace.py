@@ -135,7 +135,7 @@ class Workspace:
 
     def _base_point(self, model: int, number: int) -> Query:
         hasher = self.view(model).model.hasher
-        if not isinstance(hasher, BaseSetHasher) or number >= len(hasher.base_set_):
+        if not isinstance(hasher, BaseSetHasher) or not 0 <= number < len(hasher.base_set_):
             raise NotFoundError(f"Model {model} has no base point {number}.")
         vector = hasher.base_set_[number].astype(np.float64) + hasher.center_
         is_image = self.features is not None and self.features.draws(len(vector))
