@@ -14,7 +14,7 @@ endif
 # No target downloads data.
 export BITFOLD_OFFLINE ?= 1
 
-.PHONY: demo test bench compare which-code docs gallery lint paper clean package lowest power-loss soak
+.PHONY: demo test bench compare which-code docs gallery lint paper clean package lowest power-loss soak fuzz schema
 
 # Rebuilt only when the dependencies change.
 $(STAMP): pyproject.toml
@@ -98,6 +98,24 @@ gallery: $(STAMP)
 
 paper: $(STAMP)
 	$(BIN)/python -m pytest -m paper -s -v tests/paper
+
+# Fuzz every reader and the search for MINUTES; guided by coverage where atheris can be installed.
+MINUTES ?= 10
+
+$(VENV)/.fuzz: $(STAMP)
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris
+	touch $@
+
+fuzz: $(VENV)/.fuzz
+	$(BIN)/python -m fuzz --minutes $(MINUTES)
+
+# Check a running explorer against its OpenAPI description, in a separate environment.
+build/schemathesis/bin/schemathesis:
+	$(PYTHON) -m venv build/schemathesis
+	build/schemathesis/bin/python -m pip install --quiet --disable-pip-version-check schemathesis
+
+schema: $(STAMP) build/schemathesis/bin/schemathesis
+	$(BIN)/python -m fuzz.explorer build/schemathesis/bin/schemathesis
 
 clean:
 	rm -rf .venv .venv-* out build dist

@@ -35,7 +35,7 @@ LAYERS: list[set[str]] = [
 ]
 """Parts of the package, bottom up. A part may import only the layers below its own."""
 
-PACKAGES_OUTSIDE = ("reproduction", "examples", "benchmarks")
+PACKAGES_OUTSIDE = ("reproduction", "examples", "benchmarks", "fuzz")
 """Folders of the repository that use only the public names of bitfold."""
 
 

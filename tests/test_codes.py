@@ -16,7 +16,7 @@ from hypothesis.extra import numpy as hnp
 
 from bitfold._types import AnyArray, BoolArray
 from bitfold.codes import Codes, count_bytes
-from bitfold.errors import ModelMismatchError, ParameterError
+from bitfold.errors import DataError, ModelMismatchError, ParameterError
 
 BITS = np.array([[1, 0, 1, 1, 0, 0, 0, 1, 1, 0, 1], [0] * 11, [1] * 11], np.uint8)
 
@@ -276,3 +276,16 @@ def test_concatenated_parts_are_the_whole(bits: BoolArray, data: st.DataObject) 
     cuts = sorted(data.draw(st.lists(st.integers(0, len(bits)), max_size=3)))
     parts = [codes[a:b] for a, b in itertools.pairwise([0, *cuts, len(bits)])]
     assert Codes.concatenate(parts) == codes
+
+
+@pytest.mark.parametrize("digest", [3, "\ud800", "a\n", "x" * 65, b"3f2a"])
+def test_a_digest_that_no_file_can_hold_is_rejected(digest: Any) -> None:
+    with pytest.raises(ParameterError, match="model_digest"):
+        Codes(np.zeros((1, 1), np.uint8), 8, digest)
+
+
+def test_masked_and_ragged_bits_are_rejected() -> None:
+    with pytest.raises(DataError, match="masked"):
+        Codes.from_bits(np.ma.masked_array([[0, 1]], [[True, False]]))
+    with pytest.raises(DataError, match="different lengths"):
+        Codes.from_bits([[0, 1], [1]])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).parents[1]
-FOLDERS = ("src", "tests", "docs", "examples", "benchmarks", "reproduction")
+FOLDERS = ("src", "tests", "docs", "examples", "benchmarks", "fuzz", "reproduction")
 KINDS = (".py", ".md", ".js", ".html", ".css", ".toml", ".yml", "Makefile")
 
 _RATED = (

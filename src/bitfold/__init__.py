@@ -9,12 +9,17 @@
 (1797, 8)
 """
 
+from __future__ import annotations
+
 from importlib import import_module as _import_module
-from typing import TYPE_CHECKING, Any
 
 from bitfold._version import __version__
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    # typing itself takes longer to import than the rest of this module.
+    from typing import Any
+
     from bitfold._progress import set_progress
     from bitfold.base_set import KMeansBase, KMedoidsBase, RandomBase
     from bitfold.codes import Codes

@@ -19,6 +19,9 @@ T = TypeVar("T")
 DEFAULT_N_BITS = 64
 """Length of the codes, unless the user chooses one or the data allow only shorter ones."""
 
+MAX_N_BITS = 65_536
+"""Largest code length of a hasher, far beyond any use: a typing error must not fill the memory."""
+
 
 def raise_invalid(name: str, owner: str, requirement: str, value: object) -> NoReturn:
     """Raise the :class:`ParameterError` of a value that is not allowed."""
@@ -77,6 +80,12 @@ def check_n_bits(
     if n_bits is None:
         return min(default, limit)
     return check_integer(n_bits, "n_bits", owner, low=1, high=limit, why=why)
+
+
+def check_not_absurd(n_bits: Any, owner: str) -> None:
+    """Raise if a code length is an integer above ``MAX_N_BITS``; anything else is checked later."""
+    if isinstance(n_bits, numbers.Integral) and int(n_bits) > MAX_N_BITS:
+        raise_invalid("n_bits", owner, f"at most {MAX_N_BITS}", int(n_bits))
 
 
 def check_positive(value: Any, name: str, owner: str) -> float:
@@ -280,7 +289,7 @@ def check_matrix(X: Any, owner: str, *, name: str = "X", min_rows: int = 1) -> A
     """
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise ParameterTypeError(name, owner, "dense", f"a sparse matrix; use {name}.toarray()")
-    array = X if isinstance(X, np.ndarray) else np.asarray(X)
+    array = convert_to_array(X, name, owner)
     if array.dtype.kind == "c":
         # scikit-learn's checks look for the first three words.
         raise DataError(
@@ -295,6 +304,27 @@ def check_matrix(X: Any, owner: str, *, name: str = "X", min_rows: int = 1) -> A
         )
     _check_shape(array.shape, owner, name, min_rows)
     return array
+
+
+def convert_to_array(values: Any, name: str, owner: str) -> AnyArray:
+    """Return ``values`` as an array, without copying one; raise if it is masked or ragged."""
+    # numpy drops the mask of a masked array without a word.
+    if np.ma.is_masked(values):
+        raise DataError(
+            f"{name} of {owner} has masked values; fill them with {name}.filled(value), or remove "
+            f"their rows."
+        )
+    if isinstance(values, np.ndarray):
+        return values.data if isinstance(values, np.ma.MaskedArray) else values
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        # numpy's own message speaks of setting an array element with a sequence.
+        if not isinstance(values, (list, tuple)):
+            raise DataError(f"{name} of {owner} is not an array: {error}") from None
+        raise DataError(
+            f"{name} of {owner} must be rectangular, got rows of different lengths."
+        ) from None
 
 
 def _convert_to_floats(array: AnyArray, owner: str, name: str) -> AnyArray:
@@ -411,7 +441,7 @@ def check_labels(y: Any, n_rows: int, owner: str) -> AnyArray:
             f"y of {owner} must be an array of {n_rows} labels, got None "
             f"(requires y to be passed, but the target y is None)."
         )
-    array = np.asarray(y)
+    array = convert_to_array(y, "y", owner)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array.ravel()
     if array.shape != (n_rows,):

@@ -13,6 +13,8 @@ from bitfold import _validation
 from bitfold._types import UInt8Array, UInt64Array
 from bitfold.errors import ModelMismatchError
 
+_MAX_DIGEST_LENGTH = 64
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Codes:
@@ -34,7 +36,8 @@ class Codes:
     Raises
     ------
     ParameterError
-        The array has the wrong type or shape, or a padding bit is set.
+        The array has the wrong type or shape, a padding bit is set, or the digest is not a short
+        text.
 
     Examples
     --------
@@ -62,6 +65,7 @@ class Codes:
             _validation.raise_invalid(
                 "packed", "Codes", f"zero after bit {n_bits}", "a padding bit that is set"
             )
+        _check_digest(self.model_digest)
         object.__setattr__(self, "packed", packed)
         object.__setattr__(self, "n_bits", n_bits)
 
@@ -82,13 +86,15 @@ class Codes:
         ------
         ParameterError
             ``bits`` is not a matrix, or contains other values.
+        DataError
+            ``bits`` has masked values, or rows of different lengths.
 
         Examples
         --------
         >>> Codes.from_bits([[True, False], [False, False]])
         Codes(2 x 2 bits)
         """
-        array = np.asarray(bits)
+        array = _validation.convert_to_array(bits, "bits", "Codes")
         if array.ndim != 2 or array.shape[1] < 1:
             _validation.raise_invalid(
                 "bits", "Codes", "a matrix (codes, bits)", f"shape {array.shape}"
@@ -238,6 +244,14 @@ def count_bytes(n_bits: int) -> int:
     2
     """
     return -(-n_bits // 8)
+
+
+def _check_digest(digest: object) -> None:
+    """Raise unless every file and database can store the digest."""
+    is_text = isinstance(digest, str) and digest.isprintable() and len(digest) <= _MAX_DIGEST_LENGTH
+    if digest is not None and not is_text:
+        requirement = f"None or printable text of at most {_MAX_DIGEST_LENGTH} characters"
+        _validation.raise_invalid("model_digest", "Codes", requirement, repr(digest)[:80])
 
 
 def combine_digests(digests: Iterable[str | None]) -> str | None:

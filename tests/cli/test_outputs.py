@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import re
 import shutil
+import subprocess
 from pathlib import Path
 from typing import NoReturn
 
@@ -12,7 +14,8 @@ import typer
 from tests.cli.helpers import Run, assert_fails, list_names
 
 from bitfold.cli import _outputs
-from bitfold.cli._outputs import check_output, explain_full_disk
+from bitfold.cli._outputs import check_output, explain_full_disk, remove_if_failed
+from bitfold.errors import LockedError
 
 
 def test_check_writes_nothing(tmp_path: Path) -> None:
@@ -97,15 +100,53 @@ def test_nothing_is_overwritten_without_force(warm: Run, files: Path, tmp_path: 
 
 
 def test_full_disk_is_one_line(warm: Run, files: Path, tmp_path: Path) -> None:
-    """A file size limit of 4 KiB stands for a full disk."""
+    """A file size limit stands for a full disk; nothing is left behind."""
     vectors, model, codes = (str(files / name) for name in ("x.npy", "m.bitfold", "codes.npy"))
+    faiss = str(tmp_path / "all.faiss")
+    assert warm("push", str(files / "my.index"), faiss).returncode == 0
     for command, *arguments, out in (
         ("fit", vectors, "--method", "itq", "--out", str(tmp_path / "m")),
         ("encode", model, vectors, "--out", str(tmp_path / "c")),
+        ("encode", model, vectors, "--out", str(tmp_path / "c.npy")),
         ("index", codes, "--out", str(tmp_path / "my.index")),
         ("push", str(files / "my.index"), str(tmp_path / "my.faiss")),
+        ("pull", faiss, str(tmp_path / "pulled.index")),
     ):
         done = warm(command, *arguments, out, max_file_size=4096)
         assert_fails(done, f"{out} could not be .*File too large")
-    assert list_names(tmp_path) == ["my.index"]
-    assert_fails(warm("info", str(tmp_path / "my.index")), "my.index", 4)
+        assert list_names(tmp_path) == ["all.faiss"]
+
+
+def test_full_disk_in_compare(warm: Run, files: Path, tmp_path: Path) -> None:
+    records = tmp_path / "records.jsonl"
+    line = ["compare", str(files / "x.npy"), "--methods", "lsh", "--bits", "8"]
+    done = warm(*line, "--records", str(records), max_file_size=300)
+    assert_fails(done, f"{records}: File too large")
+    assert records.read_bytes() == b""
+
+
+def test_full_disk_for_the_copy_of_a_pipe(command: str, files: Path, tmp_path: Path) -> None:
+    line = f"ulimit -f 4; {command} fit - --method lsh --out {tmp_path}/m < {files}/x.npy"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, encoding="utf-8", check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(r"bitfold: temporary file in .*: File too large\.\n", done.stderr)
+    assert list_names(tmp_path) == []
+
+
+@pytest.mark.parametrize("problem", [OSError("full"), KeyboardInterrupt()])
+def test_a_new_folder_is_removed_after_a_failure(tmp_path: Path, problem: BaseException) -> None:
+    with pytest.raises(type(problem)), remove_if_failed(tmp_path / "new"):
+        (tmp_path / "new").mkdir()
+        (tmp_path / "new" / "file").touch()
+        raise problem
+    assert list_names(tmp_path) == []
+
+
+def test_an_old_or_locked_folder_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    with pytest.raises(OSError), remove_if_failed(tmp_path / "old"):
+        raise OSError("full")
+    with pytest.raises(LockedError), remove_if_failed(tmp_path / "new"):
+        (tmp_path / "new").mkdir()
+        raise LockedError("another process")
+    assert list_names(tmp_path) == ["new", "old"]

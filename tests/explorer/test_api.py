@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 import zlib
@@ -185,6 +186,8 @@ WRONG = {
     "search?query=item:-1": (404, "-1"),
     "search?query=base:0:60": (404, "Model 0 has no base point 60."),
     "search?query=upload:00": (404, "expired"),
+    "models/0/base/-6347345/image": (404, "no base point"),
+    "models/0/base/-1/image": (404, "no base point"),
     "search?query=../../etc/passwd": (422, "item:…"),
     "search?query=item:1&k=0": (422, "k should be greater than or equal to 1, got 0."),
     "search?query=item:1&k=101": (422, "k should be less than or equal to 100, got 101."),
@@ -300,3 +303,23 @@ def test_missing_extra_names_the_install_command(digits: Path, tmp_path: Path) -
     )
     assert ended.returncode == 1
     assert 'pip install "bitfold[explorer]"' in ended.stderr and ended.stderr.count("\n") == 1
+
+
+def test_another_method_names_those_that_are_allowed(client: httpx.Client) -> None:
+    response = client.request("TRACE", "/api/uploads")
+    assert (response.status_code, response.headers["allow"]) == (405, "POST")
+
+
+def test_images_are_described_as_images(client: httpx.Client) -> None:
+    paths = client.get("/openapi.json").json()["paths"]
+    for path, operations in paths.items():
+        if path.endswith("/image"):
+            assert list(operations["get"]["responses"]["200"]["content"]) == ["image/png"]
+
+
+def test_the_documented_pattern_matches_the_keys_that_are_accepted(client: httpx.Client) -> None:
+    parameters = client.get("/openapi.json").json()["paths"]["/api/search"]["get"]["parameters"]
+    pattern = next(each["schema"]["pattern"] for each in parameters if each["name"] == "query")
+    for key in ("item:17", "item:-1", "base:0:3", "upload:0f", "item:", "0", "base:1", "item:1x"):
+        status = client.get("/api/search", params={"query": key}).status_code
+        assert (status == 422) is (re.search(pattern, key) is None)

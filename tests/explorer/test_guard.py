@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import httpx
 import pytest
+from fastapi import FastAPI
+from starlette.requests import Request
 from tests.explorer.conftest import Server
 
-from bitfold.explorer.guard import HEADERS
+from bitfold.explorer.guard import HEADERS, AccessRules, Guard
 
 
 def test_body_without_a_length_is_limited(client: httpx.Client) -> None:
@@ -58,3 +60,32 @@ def test_every_response_has_the_security_headers(server: Server) -> None:
             answer = httpx.get(server.origin + path, headers=headers).headers
             assert {key: answer[key] for key in HEADERS} == HEADERS
     assert "unsafe" not in HEADERS["content-security-policy"]
+
+
+MALFORMED = {
+    "origin": {"Origin": "http://["},
+    "origin port": {"Origin": "http://localhost:x"},
+    "host": {"Host": "["},
+    "host port": {"Host": "localhost:x"},
+    "host with brackets": {"Host": "[::"},
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+@pytest.mark.parametrize("has_token", [True, False])
+def test_malformed_headers_get_400(server: Server, name: str, has_token: bool) -> None:
+    headers = MALFORMED[name] | (server.headers if has_token else {})
+    response = httpx.get(f"{server.origin}/api/about", headers=headers)
+    assert response.status_code == 400
+    assert "malformed" in response.json()["error"]
+
+
+@pytest.mark.parametrize("length", ["1e3", "+1", "1_0", "٣", "9" * 5000])
+def test_malformed_length_is_rejected(length: str) -> None:
+    """h11 rejects these; another server might not."""
+    headers = [(b"host", b"localhost"), (b"content-length", length.encode())]
+    scope = {"type": "http", "path": "/api/about", "query_string": b"", "headers": headers}
+    assert Guard(FastAPI(), AccessRules("x", 1))._find_problem(Request(scope)) == (
+        400,
+        "The header Content-Length is malformed.",
+    )

@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from bitfold.explorer.decoding import InvalidImageError, decode_image
 from bitfold.explorer.images import (
     MAX_SIDE,
     ImageArray,
     ImageFolder,
-    InvalidImageError,
-    decode_image,
     open_images,
 )
 

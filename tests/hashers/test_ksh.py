@@ -15,6 +15,7 @@ from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
 from bitfold._linalg.spectral import signs, whiten_columns
+from bitfold.errors import DataError
 from bitfold.hashers import ITQ, KSH, ksh
 from bitfold.hashers.base.kernel import center_kernel, gaussian_kernel, root_mean_sq_distance
 from bitfold.hashers.ksh import (
@@ -210,3 +211,10 @@ def test_embedding_of_the_sample_is_standardized() -> None:
     reals = ours.embed(X)
     np.testing.assert_allclose(reals.mean(axis=0), 0, atol=1e-3)
     np.testing.assert_allclose((reals**2).mean(axis=0), 1, rtol=1e-2)
+
+
+@pytest.mark.parametrize("labels", [np.arange(60) % 3, np.arange(60) // 30, np.arange(60) % 2])
+def test_two_distinct_rows_are_too_few(labels: Any) -> None:
+    X = np.repeat(load_digits().data[:2], 30, axis=0)
+    with pytest.raises(DataError, match="at least 3 different rows"):
+        KSH(2, random_state=0).fit(X, labels)

@@ -26,7 +26,7 @@ import bitfold
 from bitfold._types import AnyArray, Float32Array
 from bitfold.base_set import BaseStrategy, KMeansBase, RandomBase
 from bitfold.embedding import PCA, TSNE, Embedding
-from bitfold.errors import FormatError
+from bitfold.errors import DataError, FormatError, ParameterError
 from bitfold.hashers import IMH, LSH, Hasher, SupervisedIMH
 from bitfold.io import model_file
 from bitfold.io.model_file import StoredModel, read_model, write_model
@@ -738,3 +738,25 @@ def test_the_last_definition_of_a_class_is_loaded(tmp_path: Path) -> None:
     kinds = [define(), define()]
     kinds[1](8, random_state=0).fit(np.eye(4)).save(tmp_path / "model")
     assert type(bitfold.load(tmp_path / "model")) is kinds[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("directions_", np.full((8, 64), np.nan, np.float32)),
+        ("directions_", np.zeros((8, 64))),
+        ("directions_", np.zeros((7, 64), np.float32)),
+        ("thresholds_", np.full(8, np.inf, np.float32)),
+        ("n_bits_", 8.0),
+        ("n_bits_", 0),
+        ("normalize_", 1),
+        ("feature_names_in_", np.array(["a", "b"])),
+        ("n_bits", {"a": 1}),
+    ],
+)
+def test_what_could_not_be_loaded_is_not_saved(name: str, value: Any, tmp_path: Path) -> None:
+    hasher = LSH(8, random_state=0).fit(rows())
+    setattr(hasher, name, value)
+    with pytest.raises((DataError, ParameterError)):
+        hasher.save(tmp_path / "model.bitfold")
+    assert list(tmp_path.iterdir()) == []

@@ -132,3 +132,9 @@ def test_the_sample_limits_the_bits() -> None:
 def test_equal_rows_raise() -> None:
     with pytest.raises(DataError, match="STH"):
         STH(3).fit(np.ones((10, 3)))
+
+
+def test_values_too_small_for_float32_are_an_error() -> None:
+    X = load_digits().data[:200].astype(np.float32) * np.float32(1e-42)
+    with pytest.raises(DataError, match="directions_ is not finite"):
+        STH(2, random_state=0).fit(X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import math
@@ -676,3 +677,24 @@ def test_readers_see_complete_versions(path: Path) -> None:
             writer.kill()
     assert versions == sorted(versions)
     assert len(set(versions)) == 10
+
+
+def test_a_header_of_very_many_arrays_is_rejected_at_once(tmp_path: Path) -> None:
+    arrays = {f"a{number}": np.zeros(1, np.float32) for number in range(1001)}
+    with pytest.raises(ParameterError, match="at most 1000 arrays"):
+        write_model(tmp_path / "m", StoredModel("IMH", {}, arrays))
+    text = json.dumps({"format_version": 1, "kind": "IMH", "meta": {}, "sha256": ""})
+    safetensors.numpy.save_file(arrays, tmp_path / "m", {"bitfold": text})
+    with pytest.raises(FormatError, match="1001 arrays"):
+        read_model(tmp_path / "m")
+
+
+def test_a_full_disk_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", fail)
+    with pytest.raises(OSError, match=r"model\.bitfold") as caught:
+        write_model(tmp_path / "model.bitfold", StoredModel("IMH", {}, {}))
+    assert caught.value.errno == errno.ENOSPC
+    assert list(tmp_path.iterdir()) == []

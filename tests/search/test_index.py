@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -418,3 +419,36 @@ def test_digest_is_learned_by_an_index_on_disk(tmp_path: Path) -> None:
     with HammingIndex.open(path, "a") as index:
         index.add(make_codes("3f2a"))
     assert HammingIndex.open(path).model_digest == "3f2a"
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint64, np.int64])
+def test_numpy_integers_are_radius_and_k(kind: Any) -> None:
+    index = HammingIndex(1024)
+    bits = np.random.default_rng(0).integers(0, 2, (40, 1024))
+    codes = Codes.from_bits(bits)
+    index.add(codes)
+    for number in (1, 100):
+        found, expected = index.within(codes, kind(number)), index.within(codes, number)
+        np.testing.assert_array_equal(found.ids, expected.ids)
+        hits = index.search(codes, kind(number))
+        assert hits.ids.shape == (40, min(number, 40))
+        np.testing.assert_array_equal(hits.ids, index.search(codes, number).ids)
+
+
+def test_adding_nothing_after_the_last_id_is_allowed() -> None:
+    index = HammingIndex(8)
+    codes = Codes(np.zeros((1, 1), np.uint8), 8)
+    index.add(codes, [2**63 - 1])
+    index.add(codes[:0])
+    index.add(codes[:0], [])
+    with pytest.raises(DataError, match="no automatic ids left"):
+        index.add(codes)
+    index.add(codes, [-(2**63)])
+    assert len(index) == 2
+
+
+def test_masked_ids_are_rejected() -> None:
+    index = HammingIndex(8)
+    codes = Codes(np.zeros((2, 1), np.uint8), 8)
+    with pytest.raises(DataError, match="masked"):
+        index.add(codes, np.ma.masked_array([1, 2], [False, True]))

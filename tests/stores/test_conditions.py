@@ -11,6 +11,7 @@ from tests.stores.table_data import CODES, COLUMNS, N_ROWS, TITLES, every_table
 
 import bitfold as bf
 from bitfold.errors import ParameterError, StoreError
+from bitfold.stores.conditions import parse_conditions
 
 
 def values(name: str) -> Any:
@@ -106,3 +107,9 @@ def test_value_of_another_type_is_converted_or_raises(filled_store: Any) -> None
             assert "\n" not in str(error)
         else:
             assert found.ids.shape[0] == 1
+
+
+@pytest.mark.parametrize("condition", [("title", "=", "a\ud800"), ("title", "in", ["a", "\udfff"])])
+def test_lone_surrogates_are_parameter_errors(condition: Any) -> None:
+    with pytest.raises(ParameterError, match="valid Unicode"):
+        parse_conditions([condition], "LanceStore")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import warnings
-from typing import NoReturn
 
-from bitfold.cli import _errors
+from bitfold.cli import _interrupts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # typing takes longer to import than everything before Ctrl-C is handled.
+    from typing import NoReturn
 
 __all__ = ["main"]
 
@@ -29,35 +31,36 @@ def main() -> NoReturn:
     Traceback (most recent call last):
     SystemExit: 0
     """
-    _unwind_on_signals()
-    debug = "--debug" in sys.argv
-    if not debug:
-        warnings.showwarning = _show_warning
-    try:
-        # Imported here, so that Ctrl-C during the import is quiet too.
-        from bitfold.cli._app import app
+    _interrupts.exit_on_signals()
+    from bitfold.cli import _errors, _streams
 
-        # --debug is accepted anywhere, also after the command.
-        arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
-        code = app(arguments, prog_name="bitfold", standalone_mode=False)
+    _streams.prepare()
+    try:
+        code = _run("--debug" in sys.argv)
     except KeyboardInterrupt:
         code = _errors.INTERRUPTED
     except Exception as error:
-        if debug:
+        if "--debug" in sys.argv:
             raise
-        sys.stderr.write(f"bitfold: {_errors.format_error(error)}\n")
-        code = _errors.choose_exit_code(error)
-    sys.exit(code or 0)
+        code = _errors.report(error)
+    _interrupts.finish(code)
+    sys.exit(code)
 
 
-def _unwind_on_signals() -> None:
-    """Exit cleanly on SIGTERM and SIGHUP, so that no partial file remains.
+def _run(debug: bool) -> int:
+    """Run the command; return its exit code."""
+    import warnings
 
-    A signal that is ignored, as under nohup, stays ignored.
-    """
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, lambda number, _: sys.exit(128 + number))
+    from bitfold.cli import _streams
+    from bitfold.cli._app import app
+
+    if not debug:
+        warnings.showwarning = _show_warning
+    # --debug is accepted anywhere, also after the command.
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    code = app(arguments, prog_name="bitfold", standalone_mode=False)
+    _streams.flush()
+    return code or 0
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from bitfold._version import __version__
+from bitfold.cli import _interrupts
 from bitfold.cli._errors import describe_exit_codes
 
 COMMANDS: dict[str, dict[str, str]] = {
@@ -58,7 +59,9 @@ class LazyGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the name, the command and the remaining arguments."""
         name, command, rest = super().resolve_command(ctx, args)
-        return name, command and load_command(str(name)), rest
+        loaded = command and load_command(str(name))
+        _interrupts.unwind_on_signals()
+        return name, loaded, rest
 
 
 app = typer.Typer(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+
 from bitfold import errors
+from bitfold.cli import _interrupts, _streams
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as in a shell."""
@@ -18,6 +21,16 @@ EXIT_CODES: list[tuple[int, str, tuple[type[Exception], ...]]] = [
     (1, "any other error", (Exception,)),
 ]
 """Exit code, meaning and exception classes; the first entry that matches is used."""
+
+
+def report(error: Exception) -> int:
+    """Print an error as one line, and return its exit code."""
+    if _interrupts.was_interrupted():
+        return INTERRUPTED
+    sys.stderr.write(f"bitfold: {format_error(error)}\n")
+    if isinstance(error, OSError) and error.filename == "stdout":
+        _streams.discard_output()
+    return choose_exit_code(error)
 
 
 def choose_exit_code(error: Exception) -> int:

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import typer
 
 from bitfold import io
 from bitfold._types import AnyArray
 from bitfold.errors import DataError
+from bitfold.io.atomic import FULL_DISK
 
 VECTOR_FORMATS = (
     ".npy .npz .parquet .h5 .zarr .fvecs .bvecs; FILE:NAME selects an array; "
@@ -61,6 +63,8 @@ def check_exists(*arguments: Path | None) -> None:
 def open_vectors(argument: Path) -> Any:
     """Open vectors that are read once, from the first row to the last."""
     if str(argument) == "-":
+        if sys.stdin is None:
+            raise typer.BadParameter("- reads vectors from stdin, which is closed.")
         return io.open_vectors(sys.stdin.buffer)
     return io.open_vectors(*InputRef.parse_file(argument))
 
@@ -103,7 +107,12 @@ def is_codes_file(path: Path) -> bool:
 def _copy_to_disk(stream: Any) -> AnyArray:
     """Copy a stream to a temporary file without a name, and map it."""
     with tempfile.TemporaryFile() as file:
-        for _, block in io.iter_blocks(stream, SPOOL_ROWS):
-            file.write(np.ascontiguousarray(block).data)
-        file.flush()
+        try:
+            for _, block in io.iter_blocks(stream, SPOOL_ROWS):
+                file.write(np.ascontiguousarray(block).data)
+            file.flush()
+        except OSError as error:
+            if error.errno in FULL_DISK:
+                error.filename = f"temporary file in {tempfile.gettempdir()}"
+            raise
         return np.memmap(file, stream.dtype, "r", shape=stream.shape)

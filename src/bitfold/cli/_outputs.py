@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import errno
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -10,7 +10,8 @@ from pathlib import Path
 import typer
 
 from bitfold.cli._inputs import InputRef
-from bitfold.io.atomic import replace_atomically
+from bitfold.errors import LockedError
+from bitfold.io.atomic import FULL_DISK, replace_atomically
 
 FORCE_HELP = "Replace the output if it exists."
 
@@ -57,6 +58,22 @@ def explain_full_disk(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        if error.errno not in FULL_DISK:
             raise
-        raise OSError(f"{path} could not be written: {error.strerror}.") from error
+        explained = OSError(f"{path} could not be written: {error.strerror}.")
+        explained.errno = error.errno
+        raise explained from error
+
+
+@contextmanager
+def remove_if_failed(folder: Path) -> Iterator[None]:
+    """Remove a folder that the block creates if the block fails or is interrupted."""
+    existed = folder.exists()
+    try:
+        yield
+    except LockedError:
+        raise
+    except BaseException:
+        if not existed:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise

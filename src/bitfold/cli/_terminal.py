@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from bitfold._types import ProgressCallback
+from bitfold.cli._streams import ClosedOutput
 
 PIPE_WIDTH = 120
 """Width of tables that go to a pipe or a file."""
@@ -122,5 +123,11 @@ def make_console() -> Console:
 
 
 def print_summary(summary: dict[str, Any], text: str, *, as_json: bool) -> None:
-    """Print what a command did, in words or as JSON."""
+    """Print what a command did, in words or as JSON; if stdout is closed, it is not an error."""
+    if not isinstance(sys.stdout, ClosedOutput):
+        print_result(summary, text, as_json=as_json)
+
+
+def print_result(summary: dict[str, Any], text: str, *, as_json: bool) -> None:
+    """Print what a command was asked for, in words or as JSON."""
     typer.echo(json.dumps(summary) if as_json else text)

@@ -14,6 +14,8 @@ from bitfold.cli._outputs import FORCE_HELP, check_output, explain_full_disk
 from bitfold.cli._terminal import print_summary, show_progress
 from bitfold.hashers import load
 from bitfold.io import encode_to_file
+from bitfold.io.atomic import FULL_DISK
+from bitfold.io.resumable import discard_partial
 
 
 def encode(
@@ -58,6 +60,10 @@ def _encode(model: Path, vectors: Path, out: Path, restart: bool) -> dict[str, A
                 n_rows = encode_to_file(
                     hasher, X, out, stamp=fingerprint(vectors), restart=restart, progress=count_rows
                 )
+    except OSError as error:
+        if error.errno in FULL_DISK:
+            discard_partial(out)
+        raise
     except KeyboardInterrupt:
         if n_done:
             sys.stderr.write(

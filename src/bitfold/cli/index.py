@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from bitfold.cli._inputs import check_exists, read_labels
-from bitfold.cli._outputs import FORCE_HELP, check_new
+from bitfold.cli._outputs import FORCE_HELP, check_new, remove_if_failed
 from bitfold.cli._terminal import print_summary, show_progress
 from bitfold.io import open_codes
 from bitfold.search import HammingIndex
@@ -37,7 +37,7 @@ def index(
     """
     check_exists(codes, ids)
     check_new(out, force=force)
-    with show_progress() as display, display.spinner("indexing"):
+    with remove_if_failed(out), show_progress() as display, display.spinner("indexing"):
         content = open_codes(codes, bits)
         built = HammingIndex(content.n_bits)
         built.add(content, None if ids is None else read_labels(ids))

@@ -10,7 +10,7 @@ import numpy as np
 from typer import Argument, Option
 
 from bitfold.cli._inputs import check_exists, is_codes_file
-from bitfold.cli._terminal import print_summary
+from bitfold.cli._terminal import print_result
 from bitfold.cli.fit import describe_base_set
 from bitfold.hashers import load
 from bitfold.io import open_codes
@@ -35,7 +35,7 @@ def info(
         f"{name.replace('_', ' '):{width}}  {_format_value(value)}"
         for name, value in summary.items()
     )
-    print_summary(summary, "\n".join(lines), as_json=as_json)
+    print_result(summary, "\n".join(lines), as_json=as_json)
 
 
 def _describe_model(path: Path) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from bitfold.cli._outputs import FORCE_HELP, check_new
+from bitfold.cli._outputs import FORCE_HELP, check_new, remove_if_failed
 from bitfold.cli._stores import ADDRESS_HELP, check_table, open_store
 from bitfold.cli._terminal import print_summary, show_progress
 from bitfold.stores import to_index
@@ -35,7 +35,8 @@ def pull(
         display.bar(f"pull {index}") as report,
     ):
         pulled = to_index(store, report)
-    pulled.save(index)
+    with remove_if_failed(index):
+        pulled.save(index)
     summary = {"index": str(index), "codes": len(pulled), "bits": pulled.n_bits, "table": table}
     text = f"Copied {len(pulled):,} codes of {pulled.n_bits} bits to {index}."
     print_summary(summary, text, as_json=as_json)

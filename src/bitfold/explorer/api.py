@@ -10,27 +10,31 @@ from typing import Annotated, Any
 import anyio.to_thread
 import numpy as np
 from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, JSONResponse
-from starlette.exceptions import HTTPException
+from fastapi.responses import FileResponse
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from bitfold._threads import count_threads
 from bitfold._version import __version__
 from bitfold.codes import Codes
-from bitfold.errors import DataError, ParameterError
-from bitfold.explorer import models, queries, schemas
-from bitfold.explorer.guard import AccessRules, Guard, UploadTooLargeError
+from bitfold.explorer import models, problems, queries, schemas
+from bitfold.explorer.guard import AccessRules, Guard
+from bitfold.explorer.request_body import BodyLedger, ReceivedBody
 from bitfold.explorer.statistics import BitStatistics
-from bitfold.explorer.workspace import ModelView, Workspace
+from bitfold.explorer.workspace import KEY_PATTERN, ModelView, Workspace
 from bitfold.search import Hits
 
 PAGE = Path(__file__).parent / "page"
 
-_MAX_PARALLEL_UPLOADS = 2
-
 _CACHE_HEADERS = {"Cache-Control": "private, max-age=3600"}
+
+_NOT_EMPTY = {"type": "string", "format": "binary", "minLength": 1}
+
+_PNG: dict[str, Any] = {
+    "response_class": Response,
+    "responses": {200: {"content": {"image/png": {"schema": {"type": "string"}}}}},
+}
+"""Options of routes that return an image."""
 
 router = APIRouter(prefix="/api")
 
@@ -42,7 +46,13 @@ def _get_workspace(request: Request) -> Workspace:
 
 SharedWorkspace = Annotated[Workspace, Depends(_get_workspace)]
 Key = Annotated[
-    str, Query(max_length=64, description="`item:17`, `base:0:17` (of model 0) or `upload:…`.")
+    str,
+    Query(
+        max_length=64,
+        description="`item:17`, `base:0:17` (of model 0) or `upload:…`.",
+        # Only documented: the workspace explains a wrong key better than a pattern.
+        json_schema_extra={"pattern": KEY_PATTERN},
+    ),
 ]
 Model = Annotated[int, Query(ge=0, description="Number of the model.")]
 K = Annotated[int, Query(ge=1, le=100, description="Number of results.")]
@@ -92,7 +102,7 @@ def statistics(workspace: SharedWorkspace, model: int) -> BitStatistics:
     return workspace.view(model).statistics
 
 
-@router.get("/models/{model}/base/{number}/image", tags=["models"])
+@router.get("/models/{model}/base/{number}/image", tags=["models"], **_PNG)
 def base_image(workspace: SharedWorkspace, model: int, number: int) -> Response:
     """Return a base point as PNG, if vectors are pixels."""
     return _png(workspace.base_image(model, number))
@@ -105,7 +115,7 @@ def item(workspace: SharedWorkspace, item: int) -> schemas.Item:
     return workspace.items.describe(item)
 
 
-@router.get("/items/{item}/image", tags=["items"])
+@router.get("/items/{item}/image", tags=["items"], **_PNG)
 def image(workspace: SharedWorkspace, item: int) -> Response:
     """Return the image of an item as a small PNG."""
     return _png(workspace.image(item))
@@ -186,21 +196,22 @@ def radius_counts(
 @router.post("/uploads", tags=["search"], openapi_extra={
     "requestBody": {
         "required": True,
-        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        "content": {"application/octet-stream": {"schema": _NOT_EMPTY}},
     }
 })  # fmt: skip
 async def upload(request: Request, workspace: SharedWorkspace) -> schemas.UploadOut:
     """Upload an image (PNG, JPEG, GIF, WebP, BMP), a .npy file, or numbers as text."""
-    # Few at a time, because an image may decode to much more than was sent.
-    async with request.app.state.uploads:
-        content = await request.body()
-        taken = await anyio.to_thread.run_sync(workspace.upload, content)
+    with ReceivedBody(request.app.state.bodies) as body:
+        await body.receive(request)
+        # One at a time, because an image may decode to much more than was sent.
+        turn: anyio.CapacityLimiter = request.app.state.uploads
+        taken = await anyio.to_thread.run_sync(lambda: workspace.upload(body.read()), limiter=turn)
     return schemas.UploadOut(
         key=taken.key, n_features=len(taken.vector), image=workspace.query(taken.key).image
     )
 
 
-@router.get("/uploads/{name}/image", tags=["search"])
+@router.get("/uploads/{name}/image", tags=["search"], **_PNG)
 def uploaded_image(workspace: SharedWorkspace, name: str) -> Response:
     """Return an uploaded image as a small PNG."""
     content = workspace.uploads[f"upload:{name}"].image
@@ -238,11 +249,7 @@ def create_app(workspace: Workspace, rules: AccessRules) -> ASGIApp:
     app.add_api_route("/", _page("index.html"), include_in_schema=False)
     app.add_api_route("/docs", _page("docs.html"), include_in_schema=False)
     app.mount("/static", StaticFiles(directory=PAGE), "static")
-    for kind, status in _STATUS.items():
-        app.add_exception_handler(kind, _error_handler(status))
-    app.add_exception_handler(HTTPException, _handle_http_error)
-    app.add_exception_handler(RequestValidationError, _handle_invalid_request)
-    app.add_exception_handler(Exception, _handle_unexpected_error)
+    problems.add_handlers(app)
     return Guard(app, rules)
 
 
@@ -251,46 +258,9 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     # Few threads, because each allocates a block of vectors; further requests wait.
     anyio.to_thread.current_default_thread_limiter().total_tokens = 2 + count_threads()
     app.state.scans = anyio.CapacityLimiter(1)
-    app.state.uploads = anyio.CapacityLimiter(_MAX_PARALLEL_UPLOADS)
+    app.state.uploads = anyio.CapacityLimiter(1)
+    app.state.bodies = BodyLedger()
     yield
-
-
-_STATUS: dict[type[Exception], int] = {
-    queries.NotFoundError: 404,
-    UploadTooLargeError: 413,
-    ParameterError: 422,
-    DataError: 422,
-}
-"""HTTP status by exception class; any other exception is 500."""
-
-
-def _error_handler(status: int) -> Any:
-    def respond(request: Request, error: Exception) -> JSONResponse:
-        return _problem(status, " ".join(str(error).split()))
-
-    return respond
-
-
-def _handle_http_error(request: Request, error: Any) -> JSONResponse:
-    is_unknown = error.status_code == 404
-    message = "This address does not exist." if is_unknown else f"{error.detail}."
-    return _problem(error.status_code, message)
-
-
-def _handle_invalid_request(request: Request, error: Any) -> JSONResponse:
-    first = error.errors()[0]
-    name, value = first["loc"][-1], str(first.get("input"))
-    message = first["msg"].removeprefix("Input ")
-    return _problem(422, f"{name} {message[0].lower()}{message[1:]}, got {value[:40]}.")
-
-
-def _handle_unexpected_error(request: Request, error: Exception) -> JSONResponse:
-    """Return a short message; the server writes the error to the terminal."""
-    return _problem(500, "Internal error; see the terminal in which the explorer runs.")
-
-
-def _problem(status: int, message: str) -> JSONResponse:
-    return JSONResponse({"error": message}, status)
 
 
 def _page(name: str) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -40,6 +41,8 @@ _FORBIDDEN_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
 
 _PUBLIC_PATHS = ("/static/",)
 """Files of the package, which are not secret; the page above needs them."""
+
+_MAX_LENGTH_DIGITS = 20
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,8 @@ class Guard:
     def _find_problem(self, request: Request) -> tuple[int, str] | None:
         """Return the status and message of a rejection, or None."""
         host, origin = request.headers.get("host", ""), request.headers.get("origin")
+        if malformed := _find_malformed(request):
+            return 400, f"The header {malformed} is malformed."
         if not self.rules.accepts_host(host):
             return 421, "The server does not accept this host name; use the printed address."
         if origin is not None and urlsplit(origin).netloc != host:
@@ -132,8 +137,7 @@ class Guard:
         tokens = (_query_token(request), _bearer_token(request), cookie)
         if not any(self.rules.accepts_token(token) for token in tokens if token):
             return 403, "Open the address that bitfold explore printed; it contains the token."
-        length = request.headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > MAX_UPLOAD_BYTES:
+        if int(request.headers.get("content-length", "0")) > MAX_UPLOAD_BYTES:
             return 413, str(UploadTooLargeError())
         return None
 
@@ -195,6 +199,28 @@ def _query_token(request: Request) -> str:
 def _bearer_token(request: Request) -> str:
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def _find_malformed(request: Request) -> str:
+    """Return the name of the first header that cannot be parsed, or an empty string."""
+    parsers: dict[str, Callable[[str], object]] = {
+        "Host": lambda host: urlsplit(f"//{host}").port,
+        "Origin": lambda origin: urlsplit(origin).port,
+        "Content-Length": _parse_length,
+    }
+    for name, parse in parsers.items():
+        try:
+            parse(request.headers.get(name, "0" if name == "Content-Length" else ""))
+        except ValueError:
+            return name
+    return ""
+
+
+def _parse_length(text: str) -> int:
+    # int() would also accept signs, spaces, underscores, and digits of other scripts.
+    if not (text.isascii() and text.isdecimal()) or len(text) > _MAX_LENGTH_DIGITS:
+        raise ValueError(text)
+    return int(text)
 
 
 def _host_name(host: str) -> str:

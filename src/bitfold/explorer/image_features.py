@@ -10,7 +10,8 @@ import numpy as np
 from PIL import Image
 
 from bitfold._types import AnyArray, Float64Array, Int64Array, UInt8Array
-from bitfold.explorer.images import ImageSource, InvalidImageError, flatten_image
+from bitfold.explorer.decoding import InvalidImageError
+from bitfold.explorer.images import ImageSource, flatten_image
 from bitfold.features import color_gist, gist
 
 _MIN_AGREEMENT = 0.98

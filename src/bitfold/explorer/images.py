@@ -1,4 +1,4 @@
-"""Images of the items, from a folder or an array, and uploaded images.
+"""Images of the items, from a folder or an array.
 
 No file is ever opened by a name in a request: a request contains an id, and the files are those
 listed at startup.
@@ -15,20 +15,15 @@ from math import isqrt
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
 
 from bitfold._types import AnyArray, Ids
 from bitfold.errors import DataError, FormatError
+from bitfold.explorer.decoding import MAX_PIXELS, decode_image, describe_limit
 from bitfold.io.formats.request import translate_errors
 
 MAX_SIDE = 192
 """Maximum width and height of an image on the page, in pixels."""
-
-MAX_PIXELS = 50_000_000
-"""Maximum number of pixels of an image that is decoded: 150 MB."""
-
-FORMATS = ("BMP", "GIF", "JPEG", "PNG", "WEBP")
-"""Raster formats only; none can contain a script or start a program."""
 
 SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".png", ".webp"})
 
@@ -36,31 +31,6 @@ _MAX_CACHED_IMAGES = 4096
 
 _N_RANGE_IMAGES = 64
 """Number of images from which the range of pixel values is estimated."""
-
-
-class InvalidImageError(DataError):
-    """An image is damaged, too large, or of an unsupported format."""
-
-
-def decode_image(content: bytes) -> Image.Image:
-    """Decode an untrusted image file."""
-    try:
-        with Image.open(BytesIO(content), formats=FORMATS) as image:
-            width, height = image.size
-            if width * height > MAX_PIXELS:
-                raise InvalidImageError(_too_large(f"{width} × {height}"))
-            image.load()
-            return image.convert("RGBA" if image.has_transparency_data else "RGB")
-    except InvalidImageError:
-        raise
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-        raise InvalidImageError(_too_large("more")) from None
-    except UnidentifiedImageError:
-        names = f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}"
-        raise InvalidImageError(f"The image must be a {names} file.") from None
-    # Decoders raise many kinds of errors for damaged files.
-    except Exception:
-        raise InvalidImageError("The image is truncated or damaged.") from None
 
 
 def flatten_image(image: Image.Image) -> Image.Image:
@@ -239,7 +209,8 @@ def _check_images(array: AnyArray, path: Path) -> AnyArray:
         found = f"{array.dtype} of shape {array.shape}"
         raise FormatError(f"{path} must hold images (n, height, width[, 3]), got {found}.")
     if array.shape[1] * array.shape[2] > MAX_PIXELS:
-        raise FormatError(f"{path}: {_too_large(f'{array.shape[2]} × {array.shape[1]}')}")
+        size = f"{array.shape[2]} × {array.shape[1]}"
+        raise FormatError(f"{path}: {describe_limit(MAX_PIXELS, size)}")
     return array
 
 
@@ -254,7 +225,3 @@ def _value_range(pixels: AnyArray) -> tuple[float, float]:
     if low == 0 and pixels.dtype.kind in "iu" and 16 < high <= 255:
         return 0.0, 1.0
     return low, 255 / (high - low) if high > low else 1.0
-
-
-def _too_large(size: str) -> str:
-    return f"Images must have at most {MAX_PIXELS // 1_000_000} million pixels, got {size}."

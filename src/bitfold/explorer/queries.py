@@ -14,11 +14,18 @@ import numpy as np
 from bitfold import _validation
 from bitfold._types import AnyArray, Float64Array
 from bitfold.errors import BitfoldError, DataError
+from bitfold.explorer.decoding import MAX_DECODING_BYTES, InvalidImageError, decode_image
 from bitfold.explorer.image_features import ImageFeatures
-from bitfold.explorer.images import InvalidImageError, decode_image, encode_png
+from bitfold.explorer.images import encode_png
 from bitfold.io import read_npy_header
 
 MAX_UPLOAD_BYTES = 16 << 20
+
+MAX_TEXT_BYTES = 1 << 20
+"""Maximum size of a vector as text: in memory, a number is a hundred times larger than "1,"."""
+
+_MAX_VALUES = 1 << 20
+"""Maximum length of an uploaded vector; more than any model has features."""
 
 _MAX_KEPT_UPLOADS = 256
 
@@ -102,7 +109,7 @@ def read_upload(
     numbers = _read_text(content)
     if numbers is not None:
         return _check_vector(numbers), None
-    image = decode_image(content)
+    image = decode_image(content, MAX_DECODING_BYTES)
     if features is None:
         raise InvalidImageError(
             "Upload a vector instead of an image: the model was not trained on pixels or GIST "
@@ -117,6 +124,8 @@ def _check_vector(values: AnyArray) -> Float64Array:
     if values.ndim != 1 or not values.size or values.dtype.kind not in "fiub":
         found = f"{values.dtype} of shape {values.shape}"
         raise DataError(f"The upload must contain one vector of real numbers, got {found}.")
+    if values.size > _MAX_VALUES:
+        raise DataError(f"A vector must have at most {_MAX_VALUES} numbers, got {values.size}.")
     vector = values.astype(np.float64)
     _validation.check_finite(vector[None], "the upload", name="vector")
     return vector
@@ -143,6 +152,10 @@ def _read_text(content: bytes) -> AnyArray | None:
         return None
     if not text.isprintable() and not re.fullmatch(r"[\s\x20-\x7e]*", text):
         return None
+    if len(content) > MAX_TEXT_BYTES:
+        raise DataError(
+            f"A vector as text must have at most {MAX_TEXT_BYTES >> 20} MiB; send a .npy file."
+        )
     words = re.split(r"[\s,;]+", text.strip().strip("[](){}").strip())
     try:
         return np.array([float(word) for word in words if word])

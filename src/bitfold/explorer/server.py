@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ipaddress
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from bitfold._threads import serial_blas
 from bitfold.explorer.address import BACKLOG, ListenAddress
 from bitfold.explorer.api import create_app
+from bitfold.explorer.connection import TimedConnection
 from bitfold.explorer.guard import AccessRules
 from bitfold.explorer.workspace import Workspace
 
@@ -38,9 +41,31 @@ def serve(
     """
     names = tuple(host.lower() for host in (*hosts, *_host_names(address.host)))
     rules = AccessRules(address.token, address.port, address.loopback, names)
-    config = uvicorn.Config(
-        create_app(workspace, rules),
-        log_level="warning",
+    config = configure(create_app(workspace, rules))
+    _allow_many_connections()
+    # One request is too little work for several cores, and many requests use them all anyway.
+    with serial_blas():
+        _Server(config, on_start).run([address.listener])
+
+
+def configure(app: ASGIApp) -> uvicorn.Config:
+    """Return how to serve an application: quietly, with time limits for slow clients.
+
+    Parameters
+    ----------
+    app
+        The application.
+
+    Returns
+    -------
+    uvicorn.Config
+        The configuration.
+    """
+    return uvicorn.Config(
+        app,
+        http=TimedConnection,
+        # Warnings are about malformed requests, which anyone can send.
+        log_level="error",
         access_log=False,
         server_header=False,
         timeout_keep_alive=30,
@@ -49,9 +74,18 @@ def serve(
         limit_concurrency=_MAX_CONNECTIONS,
         ws="none",
     )
-    # One request is too little work for several cores, and many requests use them all anyway.
-    with serial_blas():
-        _Server(config, on_start).run([address.listener])
+
+
+def _allow_many_connections() -> None:
+    """Raise the limit of open files, which is often 1,024, as far as the system allows."""
+    if sys.platform != "win32":
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = 2 * _MAX_CONNECTIONS
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 class _Server(uvicorn.Server):

@@ -27,6 +27,9 @@ from bitfold.search import Hits
 _ITEM = re.compile(r"item:(-?[0-9]{1,19})")
 _BASE = re.compile(r"base:([0-9]{1,3}):([0-9]{1,9})")
 
+KEY_PATTERN = rf"^({_ITEM.pattern}|{_BASE.pattern}|upload:[0-9a-f]*)$"
+"""Keys of queries, as documented in the API."""
+
 
 class ModelView(NamedTuple):
     """A model with its map and statistics."""
@@ -132,7 +135,7 @@ class Workspace:
 
     def _base_point(self, model: int, number: int) -> Query:
         hasher = self.view(model).model.hasher
-        if not isinstance(hasher, BaseSetHasher) or number >= len(hasher.base_set_):
+        if not isinstance(hasher, BaseSetHasher) or not 0 <= number < len(hasher.base_set_):
             raise NotFoundError(f"Model {model} has no base point {number}.")
         vector = hasher.base_points_[number]
         is_image = self.features is not None and self.features.draws(len(vector))

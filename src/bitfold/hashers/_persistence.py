@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from bitfold._types import AnyArray, PathLike
 from bitfold.base_set import BaseStrategy
 from bitfold.embedding import Embedding
-from bitfold.errors import FormatError
+from bitfold.errors import DataError, FormatError
 from bitfold.io.model_file import StoredModel, read_model
 
 if TYPE_CHECKING:
@@ -25,7 +25,17 @@ if TYPE_CHECKING:
 
 
 def describe_hasher(hasher: Hasher) -> StoredModel:
-    """Return what the file of a fitted hasher contains."""
+    """Return what the file of a fitted hasher contains; raise if it could not be loaded."""
+    model = _collect_state(hasher)
+    try:
+        _restore_hasher(model, type(hasher))
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+        reason = str(error).rstrip(".")
+        raise DataError(f"The {model.kind} model cannot be saved: {reason}.") from None
+    return model
+
+
+def _collect_state(hasher: Hasher) -> StoredModel:
     names = getattr(hasher, "feature_names_in_", None)
     meta: dict[str, Any] = {
         "params": {name: _to_json(value) for name, value in hasher.get_params(False).items()},

@@ -11,6 +11,7 @@ from bitfold import _validation
 from bitfold._linalg.spectral import largest_eigenvectors, signs, whiten_columns
 from bitfold._threads import serial_blas
 from bitfold._types import Float64Array, Int64Array, ProgressCallback, Seed, StepCallback
+from bitfold.errors import DataError
 from bitfold.hashers._labels import SupervisedMixin, find_labeled_rows
 from bitfold.hashers.base.kernel import KernelHasher, learn_kernel
 from bitfold.io.rows import Rows
@@ -23,6 +24,9 @@ _MIN_GAIN = 1e-3
 
 _RELATIVE_ZERO = 1e-7
 """Eigenvalues below this fraction of the largest are treated as zero."""
+
+_MIN_DISTINCT_ROWS = 3
+"""Kernels of two different rows have one direction, which gives every bit the same hyperplane."""
 
 _TINY = 1e-12
 
@@ -248,6 +252,11 @@ class KSH(SupervisedMixin, KernelHasher):
         anchors = rows.sample(n_anchors, anchor_rng)
         chosen = labeled.sample(n_samples, sample_rng)
         sample = rows.take(chosen.rows)
+        if len(np.unique(sample, axis=0)) < _MIN_DISTINCT_ROWS:
+            raise DataError(
+                f"{owner} needs at least {_MIN_DISTINCT_ROWS} different rows with a label; "
+                f"add rows, or remove duplicates."
+            )
         sigma, (K, mean) = learn_kernel(self.bandwidth, sample, anchors, owner)
         # The products are small: threads would wait for each other, and round differently.
         with serial_blas():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,9 @@ from bitfold.io import file_system
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
+
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Error numbers of a full disk, an exhausted quota and a limit of the file size."""
 
 
 @contextmanager
@@ -57,9 +61,18 @@ def replace_atomically(path: PathLike) -> Iterator[BinaryIO]:
             yield file
             file_system.sync_file(file)
         file_system.rename(temporary, target)
-    except BaseException:
-        file_system.remove_file(temporary)
+    except OSError as error:
+        # The system names the temporary file, or none.
+        if error.errno in FULL_DISK:
+            error.filename = str(path)
         raise
+    finally:
+        try:
+            file_system.remove_file(temporary)
+        except KeyboardInterrupt:
+            # Ctrl-C just before the call.
+            file_system.remove_file(temporary)
+            raise
     file_system.sync_directory(target.parent)
 
 

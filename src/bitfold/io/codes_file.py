@@ -50,7 +50,9 @@ def save_codes(codes: Codes, path: PathLike) -> None:
     """
     if is_npy_name(path):
         with replace_atomically(path) as file:
-            np.save(file, codes.packed)
+            # np.save would write by itself, and not say why if the disk is full.
+            file.write(encode_npy_header((len(codes), codes.packed.shape[1])))
+            file.write(np.ascontiguousarray(codes.packed).data)
     else:
         meta = {"n_bits": codes.n_bits, "model_digest": codes.model_digest}
         write_arrays(path, _KIND, meta, {"packed": codes.packed})

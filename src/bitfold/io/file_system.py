@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 from typing import BinaryIO
 
@@ -61,7 +62,7 @@ def open_file(path: Path) -> BinaryIO:
     return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
 
 
-def append_to_file(path: Path) -> BinaryIO:
+def append_to_file(path: Path) -> FileIO:
     """Open a file for reading and for writing at its end; create it if necessary.
 
     Parameters
@@ -71,7 +72,7 @@ def append_to_file(path: Path) -> BinaryIO:
 
     Returns
     -------
-    The open file.
+    The open file, unbuffered: after an error, closing it does not write again.
 
     Examples
     --------
@@ -81,10 +82,10 @@ def append_to_file(path: Path) -> BinaryIO:
     >>> Path("lines.txt").read_bytes()
     b'one two'
     """
-    return path.open("a+b")
+    return path.open("a+b", buffering=0)
 
 
-def sync_file(file: BinaryIO) -> None:
+def sync_file(file: BinaryIO | FileIO) -> None:
     """Wait until the content of a file is on the disk.
 
     Parameters

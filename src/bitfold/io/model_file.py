@@ -38,6 +38,10 @@ _MAX_META_BYTES = 50_000_000
 """Half the limit that safetensors has for a header; quotes in JSON can double the size."""
 
 
+_MAX_ARRAYS = 1000
+"""Far more than any hasher has; a header can claim millions, and checking them takes time."""
+
+
 class StoredModel(NamedTuple):
     """The content of a model file.
 
@@ -85,6 +89,9 @@ def write_model(path: PathLike, model: StoredModel) -> None:
     {'n_bits': 64}
     """
     kind = _check_text(model.kind, "kind", "StoredModel")
+    if len(model.arrays) > _MAX_ARRAYS:
+        requirement = f"at most {_MAX_ARRAYS} arrays"
+        _validation.raise_invalid("arrays", kind, requirement, len(model.arrays))
     _check_meta(model.meta, kind)
     arrays = {
         _check_text(name, "the name of an array", kind): _convert_array(array, name, kind)
@@ -134,6 +141,8 @@ def read_model(path: PathLike, *, mmap: bool = False) -> StoredModel:
         raise FormatError(f"{path} is a directory or a device, not a model.")
     try:
         with safe_open(path, framework="np") as file:
+            if len(file.keys()) > _MAX_ARRAYS:
+                raise FormatError(f"{path} is not a model: it has {len(file.keys())} arrays.")
             if mmap:
                 metadata, named = _map_arrays(path)
             else:

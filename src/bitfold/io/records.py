@@ -7,11 +7,13 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from functools import cache
 from importlib.metadata import version
+from io import FileIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from bitfold._types import PathLike
 from bitfold.errors import ParameterError
@@ -181,12 +183,23 @@ def _append_line(path: Path, line: str) -> None:
     with file_system.append_to_file(path) as file:
         # A line that was cut off is left as it is; the new one begins after it.
         prefix = "" if _ends_with_newline(file) else "\n"
-        file.write(f"{prefix}{line}\n".encode())
-        file_system.sync_file(file)
+        end = file.seek(0, os.SEEK_END)
+        try:
+            _write_all(file, f"{prefix}{line}\n".encode())
+            file_system.sync_file(file)
+        except OSError as error:
+            with suppress(OSError):
+                file.truncate(end)
+            raise OSError(error.errno, error.strerror, str(path)) from error
     file_system.sync_directory(path.parent)
 
 
-def _ends_with_newline(file: BinaryIO) -> bool:
+def _write_all(file: FileIO, content: bytes) -> None:
+    while content:
+        content = content[file.write(content) :]
+
+
+def _ends_with_newline(file: FileIO) -> bool:
     """Return whether a file is empty or ends with a newline."""
     if not file.seek(0, os.SEEK_END):
         return True

@@ -125,6 +125,23 @@ def encode_to_file(
         return partial.n_rows
 
 
+def discard_partial(path: PathLike) -> None:
+    """Remove what an interrupted :func:`encode_to_file` has kept.
+
+    Parameters
+    ----------
+    path
+        The file that was to be written.
+
+    Examples
+    --------
+    >>> discard_partial("vectors.codes")
+    """
+    for suffix in (".partial", ".progress"):
+        target = Path(path).resolve()
+        target.with_name(target.name + suffix).unlink(missing_ok=True)
+
+
 class _PartialFile:
     """An unfinished file; it is locked while it is open."""
 

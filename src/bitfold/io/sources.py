@@ -49,12 +49,12 @@ def open_source(X: Any) -> Any:
         read_blocks = partial(arrow.iter_blocks, X, _find_only_column(X))
         return Stream.from_blocks(read_blocks, arrow.count_rows(X))
     if callable(X) and not hasattr(X, "__array__"):
-        return Stream.from_blocks(lambda: map(np.array, X()))
+        return Stream.from_blocks(lambda: map(_copy_block, X()))
     if isinstance(X, Iterator):
         # Copied, because a generator may fill the same array again and again.
-        return Stream(lambda row: (0, map(np.array, X)), single_pass=True)
+        return Stream(lambda row: (0, map(_copy_block, X)), single_pass=True)
     if _is_iterable_of_blocks(X):
-        return Stream.from_blocks(lambda: map(np.array, X))
+        return Stream.from_blocks(lambda: map(_copy_block, X))
     return X
 
 
@@ -97,6 +97,11 @@ def check_source(X: Any, owner: str, *, min_rows: int = 1, single_pass: bool = T
     if n_rows < min_rows:
         raise DataError(f"X of {owner} has {n_rows} rows, but needs at least {min_rows}.")
     return source
+
+
+def _copy_block(block: Any) -> Any:
+    """Copy a block; a masked one stays masked, so that its check can see it."""
+    return block.copy() if isinstance(block, np.ma.MaskedArray) else np.array(block)
 
 
 def _is_sliceable(X: Any) -> bool:

@@ -109,7 +109,7 @@ def check_ids(ids: ArrayLike, owner: str) -> Ids:
     >>> check_ids(5, "HammingIndex").tolist()
     [5]
     """
-    array = np.atleast_1d(np.asarray(ids))
+    array = np.atleast_1d(_validation.convert_to_array(ids, "ids", owner))
     if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
         got = f"dtype {array.dtype} of shape {array.shape}"
         _validation.raise_invalid("ids", owner, "a list of integers of at most 64 bits", got)

@@ -162,7 +162,7 @@ class HammingIndex(CodeIndex):
         ([[0, 1]], [[0.25, 5.0]], [1])
         """
         current = self._check_codes(codes)
-        _validation.check_integer(k, "k", "search", low=1)
+        k = _validation.check_integer(k, "k", "search", low=1)
         check_rerank(rerank, query_embedding)
         queries = make_queries(codes, query_embedding)
         if rerank is not None:

@@ -64,6 +64,13 @@ def _check_scalar(value: Any, column: str, owner: str) -> Any:
     if not isinstance(value, _SCALAR_TYPES):
         requirement = "a number, a string, a boolean or a time"
         _validation.raise_invalid(name, owner, requirement, repr(value))
+    if isinstance(value, str) and not _is_unicode(value):
+        _validation.raise_invalid(name, owner, "valid Unicode", repr(value))
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
         _validation.raise_invalid(name, owner, "an integer of at most 64 bits", value)
     return value
+
+
+def _is_unicode(text: str) -> bool:
+    """Return whether a string has no lone surrogate, which no database can store."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)

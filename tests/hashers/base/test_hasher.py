@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
 
 from bitfold._types import ProgressCallback
-from bitfold.errors import DataError
+from bitfold.errors import DataError, ParameterError
 from bitfold.hashers.base import Hasher, Rows
 from bitfold.metrics import map_scorer
 
@@ -140,3 +140,62 @@ def test_grid_search_over_normalize() -> None:
     lengths = np.exp2(np.arange(300) % 9)[:, None]
     search = GridSearchCV(Features(), {"normalize": [False, True]}, scoring=map_scorer, cv=2)
     assert search.fit(X[:300] * lengths, y).best_params_ == {"normalize": True}
+
+
+class ConstantState(Hasher):
+    """Learns an array that it was given."""
+
+    _fitted_arrays: ClassVar[dict[str, tuple[str, ...]]] = {
+        **Hasher._fitted_arrays,
+        "weights_": ("n_bits_",),
+    }
+
+    def __init__(self, n_bits: int = 2, weight: Any = 1.0) -> None:
+        self.n_bits = n_bits
+        self.weight = weight
+
+    def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
+        return {"n_bits_": self.n_bits, "weights_": np.full(self.n_bits, self.weight, np.float32)}
+
+    def _embed_block(self, values: Any) -> Any:
+        return values[:, : self.n_bits_] * self.weights_
+
+
+@pytest.mark.parametrize("weight", [np.nan, np.inf, -np.inf])
+def test_fit_raises_instead_of_learning_nan(weight: float) -> None:
+    hasher = ConstantState().fit(X)
+    before = hasher.weights_
+    with pytest.raises(DataError, match="weights_ is not finite"):
+        hasher.set_params(weight=weight).fit(X)
+    assert hasher.weights_ is before
+
+
+@pytest.mark.parametrize("n_bits", [65_537, 10**9, np.int64(10**9), 10**30])
+def test_absurd_code_lengths_are_rejected_before_the_data_are_read(n_bits: int) -> None:
+    def read_nothing() -> Any:
+        pytest.fail("the data were read")
+
+    with pytest.raises(ParameterError, match=f"at most 65536, got {n_bits}"):
+        ConstantState(n_bits).fit(read_nothing)
+    with pytest.raises(ParameterError, match="n_bits"):
+        ConstantState(n_bits).fit_rows(Rows.centered(X, "ConstantState"))
+
+
+def test_masked_values_are_rejected() -> None:
+    masked = np.ma.masked_array(X, np.asarray(X) == 3)
+    hasher = ConstantState().fit(X)
+    for use in (hasher.encode, ConstantState().fit, hasher.transform, hasher.embed):
+        for source in (masked, [masked, masked], lambda: iter([masked])):
+            with pytest.raises(DataError, match="masked"):
+                use(source)
+
+
+def test_a_masked_array_without_masked_values_is_an_array() -> None:
+    hasher = ConstantState().fit(np.ma.masked_array(X))
+    np.testing.assert_array_equal(hasher.transform(np.ma.masked_array(X)), hasher.transform(X))
+
+
+@pytest.mark.parametrize("rows", [[[1.0, 2.0], [3.0]], [[1.0], 2.0], ([1], [2, 3])])
+def test_ragged_lists_are_described_in_words(rows: Any) -> None:
+    with pytest.raises(DataError, match="rows of different lengths"):
+        ConstantState().fit(rows)

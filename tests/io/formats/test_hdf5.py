@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bitfold.errors import FormatError
-from bitfold.io import Stream, open_vectors, read_vectors
+from bitfold.io import Stream, open_vectors, read_labels, read_vectors
 
 X = np.random.default_rng(0).integers(0, 200, (300, 5)).astype(np.float32)
 
@@ -70,3 +70,14 @@ def test_file_without_matrix_is_rejected(value: object, message: str, tmp_path: 
         file["x"] = value
     with pytest.raises(FormatError, match=message):
         read_vectors(tmp_path / "x.h5")
+
+
+def test_a_damaged_name_is_a_format_error(tmp_path: Path) -> None:
+    """Found by the fuzzer: h5py lists such a data set, and then cannot open it."""
+    path = tmp_path / "x.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("abcdefgh", data=X)
+    path.write_bytes(path.read_bytes().replace(b"abcdefgh", b"\x88\xf8cdefgh"))
+    for read in (open_vectors, read_vectors, read_labels):
+        with pytest.raises(FormatError):
+            read(path)

@@ -132,3 +132,13 @@ def test_invalid_pipe_is_rejected(name: str) -> None:
     with pytest.raises(FormatError, match=message):
         stream = open_vectors(io.BytesIO(content))
         stream[:200], stream[200:]
+
+
+def test_negative_sizes_are_rejected(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.zeros((3, 4), np.float32))
+    content = (tmp_path / "x.npy").read_bytes().replace(b"(3, 4), ", b"(-1, 4),")
+    (tmp_path / "x.npy").write_bytes(content)
+    with pytest.raises(FormatError):
+        read_vectors(tmp_path / "x.npy")
+    with pytest.raises(ValueError, match="shape"):
+        read_npy_header(io.BytesIO(content))

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from pyarrow import parquet
 
-from bitfold.errors import FormatError
+from bitfold.errors import BitfoldError, FormatError
 from bitfold.io import Stream, open_vectors, read_vectors
 
 X = np.random.default_rng(0).integers(0, 200, (300, 5)).astype(np.float32)
@@ -78,3 +78,16 @@ def test_other_content_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "x.parquet").write_bytes(b"hello")
     with pytest.raises(FormatError, match=r"x\.parquet .* a Parquet file"):
         read_vectors(tmp_path / "x.parquet")
+
+
+def test_every_damaged_byte_of_the_footer_is_handled(tmp_path: Path) -> None:
+    """Found by the fuzzer: a footer may say that there are -1 rows."""
+    path = write_parquet(tmp_path / "x.parquet", X[:20])
+    content = path.read_bytes()
+    start = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    for at in range(start, len(content)):
+        path.write_bytes(content[:at] + b"\x01" + content[at + 1 :])
+        try:
+            read_vectors(path)
+        except BitfoldError:
+            continue

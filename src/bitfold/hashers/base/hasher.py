@@ -13,6 +13,7 @@ from sklearn.utils.validation import _get_feature_names, check_is_fitted
 
 from bitfold import _progress, _validation
 from bitfold._types import PathLike, ProgressCallback, UInt8Array
+from bitfold.errors import DataError
 from bitfold.hashers import _persistence
 from bitfold.hashers.base.encoding import Encoder
 from bitfold.io.model_file import write_model
@@ -132,6 +133,7 @@ class Hasher(Encoder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             If the vectors or labels cannot be used.
         """
         owner = type(self).__name__
+        _validation.check_not_absurd(getattr(self, "n_bits", None), owner)
         if isinstance(X, np.ndarray):
             matrix, names = _validation.check_matrix(X, owner, min_rows=2), None
         else:
@@ -177,7 +179,9 @@ class Hasher(Encoder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         if progress is None and _progress.bars_enabled:
             with _progress.draw_bars() as bars:
                 return self.fit_rows(rows, y, feature_names=feature_names, progress=bars)
+        _validation.check_not_absurd(getattr(self, "n_bits", None), rows.owner)
         fitted = self._learn(rows, y, progress or (lambda stage, done, total: None))
+        _check_finite_state(fitted, rows.owner)
         for name in ("feature_names_in_", *self._optional_arrays):
             self.__dict__.pop(name, None)
         if feature_names is not None:
@@ -224,6 +228,11 @@ class Hasher(Encoder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         ------
         sklearn.exceptions.NotFittedError
             If the hasher is not fitted.
+        DataError
+            If the file could not be loaded again, because an attribute was set to something else
+            than ``fit`` makes.
+        ParameterError
+            If a parameter cannot be stored.
         OSError
             If the file cannot be written.
         """
@@ -240,3 +249,15 @@ class Hasher(Encoder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         # Bits come out, whatever the type of the input.
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+def _check_finite_state(fitted: dict[str, Any], owner: str) -> None:
+    """Raise if what was learned contains NaN or infinity: such a model is of no use."""
+    for name, value in fitted.items():
+        is_real = isinstance(value, float) or getattr(value, "dtype", np.dtype(int)).kind == "f"
+        if is_real and not np.isfinite(value).all():
+            raise DataError(
+                f"{owner} cannot learn from these data: {name} is not finite. The rows of X have "
+                f"too few different values, or values too close to zero or too large for float32; "
+                f"scale X, or remove duplicates."
+            )

@@ -65,11 +65,13 @@ class LinearHasher(Hasher):
         """
         if thresholds is None:
             thresholds = np.zeros(len(directions))
-        return {
-            "n_bits_": len(directions),
-            "directions_": np.ascontiguousarray(directions, np.float32),
-            "thresholds_": np.ascontiguousarray(thresholds, np.float32),
-        }
+        # ``fit`` raises if a value is too large for float32.
+        with np.errstate(over="ignore"):
+            return {
+                "n_bits_": len(directions),
+                "directions_": np.ascontiguousarray(directions, np.float32),
+                "thresholds_": np.ascontiguousarray(thresholds, np.float32),
+            }
 
     def _embed_block(self, values: Float32Array) -> Float32Array:
         out = np.empty((len(values), self.n_bits_), np.float32)

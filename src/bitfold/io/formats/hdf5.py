@@ -19,7 +19,9 @@ def open_hdf5(request: ReadRequest) -> AnyArray | Stream:
     with request.translate_errors(_EXPECTED):
         file = import_h5py().File(request.path, "r")
     try:
-        dataset = file[request.choose_name(_list_datasets(file, request, 2), "matrices")]
+        name = request.choose_name(_list_datasets(file, request, 2), "matrices")
+        with request.translate_errors(_EXPECTED):
+            dataset = file[name]
         request.check_numeric(dataset.dtype)
         with request.translate_errors(_EXPECTED):
             array = _map_contiguous(request.path, dataset)
@@ -40,8 +42,9 @@ def read_hdf5_labels(request: ReadRequest) -> AnyArray:
     with request.translate_errors(expected):
         file = import_h5py().File(request.path, "r")
     with file:
-        dataset = file[request.choose_name(_list_datasets(file, request, 1, 2), "arrays")]
+        name = request.choose_name(_list_datasets(file, request, 1, 2), "arrays")
         with request.translate_errors(expected):
+            dataset = file[name]
             is_text = import_h5py().check_string_dtype(dataset.dtype) is not None
             return dataset.asstr()[()].astype(str) if is_text else np.asarray(dataset[()])
 

@@ -53,7 +53,11 @@ def read_npy_header(file: BinaryIO) -> NpyHeader:
     """
     version = np.lib.format.read_magic(file)
     readers = np.lib.format.read_array_header_1_0, np.lib.format.read_array_header_2_0
-    return NpyHeader(*readers[version != (1, 0)](file))
+    header = NpyHeader(*readers[version != (1, 0)](file))
+    # numpy accepts -1, which would later mean "as many as there are".
+    if min(header.shape, default=0) < 0:
+        raise ValueError(f"shape {header.shape}")
+    return header
 
 
 def open_npy(request: ReadRequest) -> AnyArray:

@@ -20,7 +20,7 @@ def open_parquet(request: ReadRequest) -> Stream:
         file = _open_file(pa, request)
         n_rows = arrow.count_rows(file)
     column = request.choose_name(arrow.find_list_columns(file), "columns of lists")
-    if not n_rows:
+    if n_rows < 1:  # a damaged file may say -1
         raise FormatError(f"{request.path} contains no rows.")
 
     def read_blocks() -> Iterator[AnyArray]:

@@ -40,6 +40,7 @@ class LanceStore(TableStore):
     Exact search streams the codes through bitfold's own kernels, all queries at once, in bounded
     memory; ``exact=False`` uses the index that :meth:`build_index` makes. Every change is one
     version of the table, so that readers see all of it or nothing. One process at a time may write.
+    LanceDB stores no checksums: damage on the disk may go unnoticed.
 
     Attributes
     ----------
