@@ -81,3 +81,15 @@ def test_a_damaged_name_is_a_format_error(tmp_path: Path) -> None:
     for read in (open_vectors, read_vectors, read_labels):
         with pytest.raises(FormatError):
             read(path)
+
+
+def test_a_type_that_numpy_does_not_have_is_a_format_error(tmp_path: Path) -> None:
+    """Found by the fuzzer: HDF5 allows any exponent bias of a float."""
+    path = tmp_path / "x.h5"
+    kind = h5py.h5t.IEEE_F32LE.copy()
+    kind.set_ebias(100_000)
+    with h5py.File(path, "w") as file:
+        h5py.h5d.create(file.id, b"x", kind, h5py.h5s.create_simple((3, 4)))
+    for read in (open_vectors, read_vectors, read_labels):
+        with pytest.raises(FormatError):
+            read(path)

@@ -22,7 +22,8 @@ def open_hdf5(request: ReadRequest) -> AnyArray | Stream:
         name = request.choose_name(_list_datasets(file, request, 2), "matrices")
         with request.translate_errors(_EXPECTED):
             dataset = file[name]
-        request.check_numeric(dataset.dtype)
+            dtype = dataset.dtype  # numpy may have no such type
+        request.check_numeric(dtype)
         with request.translate_errors(_EXPECTED):
             array = _map_contiguous(request.path, dataset)
         if array is None:
