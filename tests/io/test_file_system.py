@@ -19,8 +19,13 @@ FUNCTIONS = {
     "shutil": {"move", "copy", "copyfile", "rmtree"},
 }
 
-NOT_FILES = ("self._generation.segments.replace(", "HammingIndex.open(")
-"""Methods with the same names."""
+NOT_FILES = (
+    "self._generation.segments.replace(",
+    "HammingIndex.open(",
+    "VectorBlocks.open(",
+    "os.open(os.devnull",
+)
+"""Methods with the same names, and a device."""
 
 
 def changes_of_files(tree: ast.AST) -> Iterator[str]:

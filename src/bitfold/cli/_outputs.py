@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,6 +10,7 @@ import typer
 
 from bitfold.cli._inputs import InputRef
 from bitfold.errors import LockedError
+from bitfold.io import file_system
 from bitfold.io.atomic import FULL_DISK, replace_atomically
 
 FORCE_HELP = "Replace the output if it exists."
@@ -75,5 +75,5 @@ def remove_if_failed(folder: Path) -> Iterator[None]:
         raise
     except BaseException:
         if not existed:
-            shutil.rmtree(folder, ignore_errors=True)
+            file_system.remove_directory(folder)
         raise

@@ -24,11 +24,14 @@ if TYPE_CHECKING:
     from bitfold.hashers.base.state import FittedState
 
 
-def describe_hasher(hasher: Hasher) -> StoredModel:
-    """Return what the file of a fitted hasher contains; raise if it could not be loaded."""
+def describe_hasher(hasher: Hasher, root: type[Any]) -> StoredModel:
+    """Return what the file of a fitted hasher contains; raise if it could not be loaded.
+
+    ``root`` is the class that all hashers are derived from.
+    """
     model = _collect_state(hasher)
     try:
-        _restore_hasher(model, type(hasher))
+        _restore_hasher(model, root, type(hasher))
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         reason = str(error).rstrip(".")
         raise DataError(f"The {model.kind} model cannot be saved: {reason}.") from None
@@ -47,7 +50,7 @@ def _collect_state(hasher: Hasher) -> StoredModel:
     if hasher._fitted_hashers:
         meta["parts"] = {}
     for part in hasher._fitted_hashers:
-        stored = describe_hasher(getattr(hasher, part))
+        stored = _collect_state(getattr(hasher, part))
         meta["parts"][part] = {"kind": stored.kind, "meta": stored.meta}
         arrays |= {f"{part}.{name}": array for name, array in stored.arrays.items()}
     return StoredModel(type(hasher).__name__, meta, arrays)
@@ -89,9 +92,9 @@ class _UnknownClassError(Exception):
     """The class of a stored hasher is not known."""
 
 
-def _restore_hasher(model: StoredModel, root: type[Any]) -> Hasher:
+def _restore_hasher(model: StoredModel, root: type[Any], kind: type[Any] | None = None) -> Hasher:
     """Build a hasher; its state is checked completely before a kernel sees it."""
-    kind = _find_class(root, model.kind)
+    kind = kind or _find_class(root, model.kind)
     if kind is None:
         raise _UnknownClassError(model.kind)
     params, fitted = model.meta["params"], dict(model.meta["fitted"].items())

@@ -154,6 +154,21 @@ def remove_file(path: Path) -> None:
     path.unlink(missing_ok=True)
 
 
+def remove_directory(path: Path) -> None:
+    """Remove a directory and its content as far as possible.
+
+    Parameters
+    ----------
+    path
+        The directory; it need not exist.
+
+    Examples
+    --------
+    >>> remove_directory(Path("missing"))
+    """
+    shutil.rmtree(path, ignore_errors=True)
+
+
 def make_directory(path: Path) -> None:
     """Create a directory, if necessary.
 

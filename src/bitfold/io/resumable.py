@@ -139,7 +139,7 @@ def discard_partial(path: PathLike) -> None:
     """
     for suffix in (".partial", ".progress"):
         target = Path(path).resolve()
-        target.with_name(target.name + suffix).unlink(missing_ok=True)
+        file_system.remove_file(target.with_name(target.name + suffix))
 
 
 class _PartialFile:

@@ -237,7 +237,7 @@ class Hasher(Encoder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             If the file cannot be written.
         """
         check_is_fitted(self, "n_bits_")
-        write_model(path, _persistence.describe_hasher(self))
+        write_model(path, _persistence.describe_hasher(self, Hasher))
 
     @property
     def _n_features_out(self) -> int:
