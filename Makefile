@@ -65,8 +65,7 @@ power-loss: $(STAMP)
 	$(BIN)/python -m tests.power_loss
 
 # Use an index and kill its writers in a loop; memory and open files must stay flat.
-MINUTES ?= 60
-
+soak: MINUTES ?= 60
 soak: $(STAMP)
 	$(BIN)/python -m tests.soak --minutes $(MINUTES)
 
@@ -100,12 +99,11 @@ paper: $(STAMP)
 	$(BIN)/python -m pytest -m paper -s -v tests/paper
 
 # Fuzz every reader and the search for MINUTES; guided by coverage where atheris can be installed.
-MINUTES ?= 10
-
 $(VENV)/.fuzz: $(STAMP)
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris
 	touch $@
 
+fuzz: MINUTES ?= 10
 fuzz: $(VENV)/.fuzz
 	$(BIN)/python -m fuzz --minutes $(MINUTES)
 
