@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bitfold.base_set import KMeansBase, automatic_size, size
+from bitfold.base_set import KMeansBase, automatic_size, measure_noise, size
 from bitfold.base_set.size import neighborhood_recall
 from bitfold.errors import ParameterError
 from bitfold.io.rows import Rows
@@ -113,6 +113,15 @@ def test_recall_agrees_with_a_loop() -> None:
 def test_duplicates_do_not_break_the_measurement() -> None:
     X = np.repeat(gaussian(20, 4), 1000, axis=0)
     assert automatic_size(X, 0).n_base_points >= 500
+
+
+def test_noise_is_the_distance_to_the_nearest_row_relative_to_the_variance() -> None:
+    assert measure_noise(np.repeat(gaussian(5, 4), 400, axis=0), 0) == pytest.approx(0, abs=1e-6)
+    assert measure_noise(np.ones((10, 3)), 0) == 0
+    assert 0.8 < measure_noise(gaussian(9000, 60), 0) < 1.2
+    few, many = measure_noise(gaussian(1000, 12), 0), measure_noise(gaussian(8000, 12), 0)
+    assert few == pytest.approx(many, rel=0.1)
+    assert measure_noise([[0.0], [1.0]], 0) >= 0
 
 
 def test_other_strings_raise() -> None:

@@ -46,6 +46,13 @@ def test_automatic_split(n_bits: int, n_coarse: int) -> None:
     assert hasher.fine_.n_bits_ == n_bits - n_coarse
 
 
+def test_noisy_data_have_fewer_coarse_bits() -> None:
+    noise = np.random.default_rng(0).standard_normal((600, 50))
+    assert small(40, fine=LSH()).fit(noise).n_coarse_bits_ == 10
+    assert small(2, fine=LSH()).fit(noise).n_coarse_bits_ == 1
+    assert small(200, fine=LSH()).fit(noise).n_coarse_bits_ == 32
+
+
 def test_defaults() -> None:
     hasher = DualHasher(random_state=0)
     assert hasher.n_bits == 128

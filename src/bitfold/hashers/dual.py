@@ -12,6 +12,7 @@ from sklearn.utils import Tags, get_tags
 
 from bitfold import _validation
 from bitfold._types import Float32Array, ProgressCallback, Seed, UInt8Array
+from bitfold.base_set import measure_noise
 from bitfold.hashers._labels import find_labeled_rows
 from bitfold.hashers.base.hasher import Hasher
 from bitfold.hashers.imh import IMH
@@ -22,6 +23,9 @@ from bitfold.io.rows import Rows
 
 MAX_COARSE_BITS = 32
 """Automatic number of coarse bits of long codes: more add little to the kind of an item."""
+
+MAX_CLEAN_NOISE = 0.5
+"""Noise of the data above which fewer bits are coarse: manifolds say less about the items."""
 
 N_SAMPLE_ROWS = 4096
 """Rows from which the scales of the two embeddings are learned."""
@@ -48,8 +52,8 @@ class DualHasher(Hasher):
         features than fine bits.
     n_coarse_bits
         Number of coarse bits; it replaces the ``n_bits`` of the two hashers. "auto" is half of the
-        bits, at most 32; a :class:`SupervisedIMH` whose ``n_bits`` is None has as many as its
-        classes allow.
+        bits, or a quarter if the data are noisy (:func:`bitfold.base_set.measure_noise`), at most
+        32; a :class:`SupervisedIMH` whose ``n_bits`` is None has as many as its classes allow.
     coarse_weight
         Weight of the coarse part in :meth:`embed`, relative to the fine part. More than 1 favors
         the kind, less than 1 the order. It can be changed after ``fit``; codes do not depend on it.
@@ -123,7 +127,7 @@ class DualHasher(Hasher):
         if get_tags(self).target_tags.required:
             find_labeled_rows(y, len(rows), rows.owner)
         coarse_rng, fine_rng, sample_rng = _validation.spawn_generators(self.random_state, 3)
-        coarse = _seed_hasher(self._make_coarse(n_bits), coarse_rng)
+        coarse = _seed_hasher(self._make_coarse(n_bits, rows, sample_rng), coarse_rng)
         coarse.fit_rows(rows, y, progress=partial(_report_part, progress, "coarse"))
         _check_n_coarse_bits(coarse.n_bits_, n_bits, rows.owner)
         n_fine = n_bits - coarse.n_bits_
@@ -139,7 +143,7 @@ class DualHasher(Hasher):
             "fine_scale_": _root_mean_square(fine._embed_block(sample)),
         }
 
-    def _make_coarse(self, n_bits: int) -> Hasher:
+    def _make_coarse(self, n_bits: int, rows: Rows, rng: np.random.Generator) -> Hasher:
         """Return the coarse hasher, unfitted, with its number of bits."""
         owner, n_coarse = type(self).__name__, self.n_coarse_bits
         if self.coarse is None:
@@ -149,7 +153,8 @@ class DualHasher(Hasher):
         if n_coarse == "auto":
             if isinstance(coarse, SupervisedIMH) and coarse.n_bits is None:
                 return coarse  # as many bits as its classes allow
-            n_coarse = min(MAX_COARSE_BITS, n_bits // 2)
+            fraction = 4 if measure_noise(rows, rng) > MAX_CLEAN_NOISE else 2
+            n_coarse = max(1, min(MAX_COARSE_BITS, n_bits // fraction))
         if isinstance(n_coarse, str):
             requirement = 'an integer or "auto"'
             _validation.raise_invalid("n_coarse_bits", owner, requirement, repr(n_coarse))
