@@ -24,6 +24,9 @@ from bitfold.subspace import discriminant
 N_SAMPLE_ROWS = 16384
 """Rows that the bandwidth and the rotation are learned from; more change neither."""
 
+MAX_HALF_WIDE = 512
+"""Up to this number of features, twice as many principal directions still make a small model."""
+
 MAX_COMPONENTS = 256
 """Default dimensions of an embedding that is projected by LDA. More separate the classes better,
 but t-SNE takes longer."""
@@ -117,12 +120,14 @@ def fit_imh(
 def find_directions(sample: Float32Array, n_directions: int | str | None) -> Float32Array | None:
     """Return principal directions of a sample, one per row; None if all features are kept.
 
-    "auto" is 64 directions of data with more than 128 features. The distances between vectors
-    hardly change, but models become smaller, and fitting and encoding faster.
+    "auto" is 128 directions of data with more than 128 features, 64 with more than 512. The
+    distances between vectors hardly change, but models become smaller, and fitting and encoding
+    faster.
     """
     n_features = sample.shape[1]
     if n_directions == "auto":
-        n_directions = N_DIRECTIONS if n_features > 2 * N_DIRECTIONS else None
+        n_directions = N_DIRECTIONS if n_features > MAX_HALF_WIDE else 2 * N_DIRECTIONS
+        n_directions = n_directions if n_features > 2 * N_DIRECTIONS else None
     if n_directions is None:
         return None
     n = min(int(n_directions), n_features, len(sample))
@@ -183,8 +188,9 @@ class IMH(BaseSetHasher):
         "itq" rotates the embedding to reduce the quantization loss (Sec. 5); None takes the
         signs without a rotation.
     n_directions
-        Number of principal directions along which rows and base points are compared. "auto" is 64
-        if there are more than 128 features; None compares all features.
+        Number of principal directions along which rows and base points are compared. "auto" is 128
+        if there are more than 128 features, and 64 if there are more than 512; None compares all
+        features.
     normalize
         Whether to scale rows to unit length, for data that are compared by cosine.
     random_state
