@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from reproduction.which_code.quality import (
     CANDIDATES,
-    HeldOutQueries,
+    JudgedQueries,
     average_precision,
     hold_out,
     measure_distances,
@@ -19,11 +19,11 @@ from bitfold.datasets import Dataset, digits
 N = 120
 
 
-def make_queries(labels: list[int], neighbors: list[list[int]]) -> HeldOutQueries:
+def make_queries(labels: list[int], neighbors: list[list[int]]) -> JudgedQueries:
     """Return one query per row of ``neighbors``; all have the label 1."""
     n_queries = len(neighbors)
     ones = np.ones(n_queries, np.int64)
-    return HeldOutQueries(np.zeros((n_queries, 1)), ones, np.array(labels), np.array(neighbors))
+    return JudgedQueries(np.zeros((n_queries, 1)), ones, np.array(labels), np.array(neighbors))
 
 
 def test_average_precision() -> None:
