@@ -68,15 +68,15 @@ def _list_data_cases(data: str) -> list[Case]:
     n_rows = N_ROWS.get(data, 0)
     exact = [Case(data, EXACT, 0, n_rows=n_rows, measure=MEASURE)]
     fits = [make_case(data, setting, n_rows) for setting in SETTINGS]
-    return fits if data in UNLABELED else [*exact, *fits]  # all neighbors of exact vectors are found
+    return (
+        fits if data in UNLABELED else [*exact, *fits]
+    )  # all neighbors of exact vectors are found
 
 
 def make_case(data: str, setting: Setting, n_rows: int = 0) -> Case:
     """Return the case of a fit; its length is the longest that is measured."""
     options = tuple(sorted(setting._asdict().items()))
-    return Case(
-        data, METHOD, max(setting.lengths), n_rows=n_rows, measure=MEASURE, options=options
-    )
+    return Case(data, METHOD, max(setting.lengths), n_rows=n_rows, measure=MEASURE, options=options)
 
 
 def find_setting(case: Case) -> Setting:

@@ -10,7 +10,14 @@ import numpy as np
 
 from bitfold import IMH, ITQ, DualHasher, HammingIndex, KMeansBase
 from bitfold.datasets import Dataset
-from reproduction.kind_and_order.cases import AUTO, EXACT, WEIGHTS, Setting, find_setting
+from reproduction.kind_and_order.cases import (
+    AUTO,
+    EXACT,
+    N_BITS,
+    WEIGHTS,
+    Setting,
+    find_setting,
+)
 from reproduction.records import Case
 from reproduction.shared_types import AnyArray, ProgressCallback, Result
 from reproduction.which_code.asymmetric import score_bits, unpack_signs
@@ -81,7 +88,8 @@ def _measure_lengths(
     for n_bits in setting.lengths:
         if n_bits != hasher.n_bits_:
             hasher = replace_fine_part(hasher, data.train, n_bits)
-        weights = {hasher.coarse_weight, *(WEIGHTS if setting.is_weighted else ())}
+        is_weighted = setting.is_weighted and n_bits == N_BITS
+        weights = {hasher.coarse_weight, *(WEIGHTS if is_weighted else ())}
         for entry in measure_rankings(hasher, data, queries, sorted(weights)):
             yield {"n_bits": n_bits, **_select(entry, data)}
 
@@ -109,6 +117,6 @@ def _measure_embedding(embedding: AnyArray, signs: AnyArray, queries: JudgedQuer
 
 
 def _select(entry: Result, data: Dataset) -> Result:
-    """Return an entry without what the page does not show, or what needs labels if there are none."""
+    """Return what the page shows of a ranking; without labels, that is only recall."""
     names = QUALITY if data.labels is not None else QUALITY[len(NEEDS_LABELS) :]
     return {name: value for name, value in entry.items() if name in (*DESCRIPTION, *names)}

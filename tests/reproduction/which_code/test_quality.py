@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from reproduction.which_code.quality import (
@@ -9,6 +11,7 @@ from reproduction.which_code.quality import (
     JudgedQueries,
     average_precision,
     hold_out,
+    judge_queries,
     measure_distances,
     measure_hamming,
 )
@@ -38,6 +41,14 @@ def test_second_half_of_the_queries_is_measured() -> None:
     np.testing.assert_array_equal(queries.labels, data.query_labels[10:])
     expected = metrics.closest_neighbors(data.database, data.queries[10:], k=10)
     np.testing.assert_array_equal(queries.neighbors, expected)
+
+
+def test_queries_without_labels_have_neighbors() -> None:
+    data = replace(digits(20), labels=None, query_labels=None)
+    queries = judge_queries(data, slice(0, 5))
+    np.testing.assert_array_equal(queries.vectors, data.queries[:5])
+    assert queries.neighbors.shape == (5, 10)
+    assert not queries.labels.any()
 
 
 def test_values_of_a_known_ranking() -> None:
