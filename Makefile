@@ -14,7 +14,7 @@ endif
 # No target downloads data.
 export BITFOLD_OFFLINE ?= 1
 
-.PHONY: demo test bench compare which-code docs gallery lint paper clean package lowest power-loss soak fuzz schema
+.PHONY: demo test bench compare which-code kind-and-order docs gallery lint paper clean package lowest power-loss soak fuzz schema
 
 # Rebuilt only when the dependencies change.
 $(STAMP): pyproject.toml
@@ -80,6 +80,10 @@ compare: $(STAMP)
 # Measure codes by their size, and write docs/which-code.md and the table in the README.
 which-code: $(STAMP)
 	$(BIN)/python -m reproduction which-code docs --readme README.md
+
+# Measure splits, weights and base sets of DualHasher, and write docs/kind-and-order.md.
+kind-and-order: $(STAMP)
+	$(BIN)/python -m reproduction kind-and-order docs
 
 # Build the site in out/site and check every link; its builder is not needed for the tests.
 $(VENV)/.docs: $(STAMP)

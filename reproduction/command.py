@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -28,7 +29,10 @@ app = typer.Typer(
 )
 app.command()(demo)
 
-PAGE_COMMANDS = ("demo", "gallery", "theory", "comparison", "published", "which-code", "text-set")
+PAGE_COMMANDS = (
+    "demo", "gallery", "theory", "comparison", "published", "which-code", "kind-and-order",
+    "text-set",
+)  # fmt: skip
 
 Docs = Annotated[Path, typer.Argument(help="Folder of the documentation.")]
 
@@ -155,13 +159,33 @@ def which_code(
         write_which_code,
     )
 
-    for name in data or ():
-        if name not in DATA:
-            raise typer.BadParameter(f"unknown data set {name!r}; choose among {', '.join(DATA)}.")
+    _check_data_names(data or (), DATA)
     records = run_which_code(docs, list_cases(tuple(data or DATA), seeds))
     typer.echo(f"Page written to {write_which_code(records, docs)}")
     if write_readme_table(records, readme):
         typer.echo(f"Table written to {readme}")
+
+
+@app.command()
+def kind_and_order(
+    docs: Docs = Path("docs"),
+    data: Annotated[
+        list[str] | None,
+        typer.Option(help="Data set to measure, repeatable; all of the page by default."),
+    ] = None,
+) -> None:
+    """Measure what is missing of the page on splits, weights and base sets of DualHasher.
+
+    The page shows the records of all data sets, measured now or before.
+
+    Example: python -m reproduction kind-and-order docs --data text
+    """
+    from reproduction.kind_and_order.cases import DATA, list_cases
+    from reproduction.kind_and_order.page import run_kind_and_order, write_kind_and_order
+
+    _check_data_names(data or (), DATA)
+    records = run_kind_and_order(docs, list_cases(tuple(data or DATA)))
+    typer.echo(f"Page written to {write_kind_and_order(records, docs)}")
 
 
 @app.command()
@@ -183,6 +207,12 @@ def text_set(
     from reproduction.data.text_set import make_text_set
 
     typer.echo(f"Text set written to {make_text_set(lists, out)}")
+
+
+def _check_data_names(names: Iterable[str], known: Sequence[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise typer.BadParameter(f"unknown data set {name!r}; choose among {', '.join(known)}.")
 
 
 def _find_artifacts(names: list[str]) -> list[Artifact]:

@@ -10,6 +10,8 @@ from bitfold.datasets import Dataset
 from reproduction.experiments.classification import measure_classification
 from reproduction.experiments.pictures import measure_digits, measure_plane, measure_retrieved
 from reproduction.experiments.retrieval import measure_retrieval, measure_scan
+from reproduction.kind_and_order.cases import MEASURE as KIND_AND_ORDER
+from reproduction.kind_and_order.measure import measure_setting
 from reproduction.records import Case, RunRecords
 from reproduction.shared_types import ProgressCallback, Record, Result
 from reproduction.which_code.contenders import MEASURE as WHICH_CODE
@@ -23,6 +25,7 @@ MEASURES: dict[str, Callable[[Case, Dataset, ProgressCallback | None], Result]] 
     "retrieved": measure_retrieved,
     "digits": measure_digits,
     WHICH_CODE: measure_contender,
+    KIND_AND_ORDER: measure_setting,
 }
 """What can be measured in a case."""
 

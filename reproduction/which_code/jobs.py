@@ -61,6 +61,7 @@ def answer_buckets(rows: RowsByData) -> str:
 Use `IMH`, or the coarse bits of a `DualHasher`: `codes.prefix(hasher.n_coarse_bits_)`. Items of one
 kind then share a code or differ in few bits, so that a lookup within radius 2 finds a group. Codes
 that preserve distances rarely agree in nearly all bits: their lookups find little or nothing.
+[Kind and order](kind-and-order.md) shows how the number of coarse bits matters.
 
 {tables}"""
 

@@ -24,7 +24,7 @@ from reproduction.which_code.contenders import (
     make_encoder,
 )
 from reproduction.which_code.quality import (
-    HeldOutQueries,
+    JudgedQueries,
     hold_out,
     measure_distances,
     measure_hamming,
@@ -55,7 +55,7 @@ def measure_contender(
 
 
 def measure_encoder(
-    encoder: BinaryEncoder, data: Dataset, queries: HeldOutQueries, labels: AnyArray | None = None
+    encoder: BinaryEncoder, data: Dataset, queries: JudgedQueries, labels: AnyArray | None = None
 ) -> Result:
     """Measure binary codes: by Hamming distance, asymmetrically, and by their coarse bits.
 
@@ -90,7 +90,7 @@ def _make_index(codes: Codes) -> HammingIndex:
 
 
 def _measure_asymmetric(
-    encoder: BinaryEncoder, codes: Codes, index: HammingIndex, queries: HeldOutQueries
+    encoder: BinaryEncoder, codes: Codes, index: HammingIndex, queries: JudgedQueries
 ) -> Result:
     def search(Q: AnyArray) -> Hits:
         return index.search(encoder.encode(Q), K, query_embedding=encoder.embed(Q))
@@ -102,7 +102,7 @@ def _measure_asymmetric(
     }
 
 
-def measure_quantizer(factory: str, data: Dataset, queries: HeldOutQueries) -> Result:
+def measure_quantizer(factory: str, data: Dataset, queries: JudgedQueries) -> Result:
     """Measure an index of faiss, or the exact vectors."""
     X, Q = _to_float32(data.database), _to_float32(queries.vectors)
     index = faiss.index_factory(X.shape[1], factory)

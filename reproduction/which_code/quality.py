@@ -28,8 +28,8 @@ Distances = Callable[[slice], AnyArray]
 
 
 @dataclass(frozen=True)
-class HeldOutQueries:
-    """Queries that nothing was tuned on, and the right answers.
+class JudgedQueries:
+    """Queries and the right answers.
 
     Attributes
     ----------
@@ -51,15 +51,21 @@ class HeldOutQueries:
         return np.asarray(self.item_labels[ids] == self.labels[part, None])
 
 
-def hold_out(data: Dataset) -> HeldOutQueries:
+def hold_out(data: Dataset) -> JudgedQueries:
     """Return the second half of the queries; the first is for tuning."""
-    part = slice(len(data.queries) // 2, None)
-    queries = data.queries[part]
+    return judge_queries(data, slice(len(data.queries) // 2, None))
+
+
+def judge_queries(data: Dataset, part: slice) -> JudgedQueries:
+    """Return some of the queries with their right answers; without labels, all labels are 0."""
+    queries, n_items = data.queries[part], len(data.database)
     neighbors = metrics.closest_neighbors(data.database, queries, k=N_NEIGHBORS)
-    return HeldOutQueries(queries, data.query_labels[part], data.labels, neighbors)
+    if data.labels is None or data.query_labels is None:
+        return JudgedQueries(queries, np.zeros(len(queries)), np.zeros(n_items), neighbors)
+    return JudgedQueries(queries, data.query_labels[part], data.labels, neighbors)
 
 
-def measure_distances(distances: Distances, queries: HeldOutQueries) -> Result:
+def measure_distances(distances: Distances, queries: JudgedQueries) -> Result:
     """Measure a ranking by real distances, ties by id; values are in percent."""
     precisions, relevant, found = [], [], []
     for start in range(0, len(queries.vectors), _QUERIES_PER_BLOCK):
@@ -85,7 +91,7 @@ def average_precision(relevant: BoolArray) -> Float64Array:
 
 
 def measure_hamming(
-    query_codes: Codes, codes: Codes, index: HammingIndex, queries: HeldOutQueries
+    query_codes: Codes, codes: Codes, index: HammingIndex, queries: JudgedQueries
 ) -> Result:
     """Measure a ranking by Hamming distance; values are in percent.
 
@@ -108,7 +114,7 @@ def measure_hamming(
     }
 
 
-def measure_recall(found: Int64Array, queries: HeldOutQueries) -> Result:
+def measure_recall(found: Int64Array, queries: JudgedQueries) -> Result:
     """Return recall of the exact neighbors before and after rescoring, in percent.
 
     Rescoring by the exact vectors puts those of the exact neighbors first that are among the

@@ -129,7 +129,7 @@ def test_warning_is_one_line(warm: Run, tmp_path: Path) -> None:
 
     np.save(tmp_path / "x.npy", X[:50])
     fit = ["fit", str(tmp_path / "x.npy"), "--out", str(tmp_path / "m"), "--bits", "8"]
-    done = warm(*fit, "--set", "base__n_base_points=400")
+    done = warm(*fit, "--set", "coarse__base__n_base_points=400")
     assert done.returncode == 0
     assert done.stderr
     assert all(line.startswith("bitfold: warning: ") for line in done.stderr.splitlines())

@@ -19,13 +19,13 @@ def test_default_method(warm: Run, files: Path, tmp_path: Path) -> None:
     out = tmp_path / "m.bitfold"
     done = warm(
         "fit", str(files / "x.npy"), "--bits", "32", "--out", str(out),
-        "--set", "base__n_base_points=60",
+        "--set", "coarse__base__n_base_points=60",
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     summary, base_set = done.stdout.splitlines()
-    assert summary.startswith(f"{out}: IMH, 32 bits, fitted on 1,797 × 64 vectors in ")
+    assert summary.startswith(f"{out}: DualHasher, 32 bits, fitted on 1,797 × 64 vectors in ")
     assert base_set.startswith("60 base points (")
-    again = bf.IMH(32, base=bf.KMeansBase(60), random_state=0).fit(X)
+    again = bf.DualHasher(32, coarse=bf.IMH(base=bf.KMeansBase(60)), random_state=0).fit(X)
     assert bf.load(out).encode(X) == again.encode(X)
 
 
@@ -77,7 +77,7 @@ def test_wrong_arguments(warm: Run, files: Path, tmp_path: Path) -> None:
     fit = ["fit", str(files / "x.npy"), "--out", str(tmp_path / "out")]
     assert_fails(warm(*fit, "--method", "foo"), "'foo'", 2)
     assert_fails(warm(*fit, "--set", "k"), "NAME=VALUE, got 'k'", 2)
-    assert_fails(warm(*fit, "--set", "kk=1"), "IMH .*'kk'", 2)
+    assert_fails(warm(*fit, "--set", "kk=1"), "DualHasher .*'kk'", 2)
     assert_fails(warm(*fit, "--bits", "100000"), "1024", 2)
     itq = [*fit, "--method", "itq"]
     assert_fails(warm(*itq, "--bits", "65"), "n_bits of ITQ .*n_features=64, got 65", 2)
@@ -96,7 +96,7 @@ def test_interrupted_fit_leaves_nothing(
     np.save(tmp_path / "x.npy", noise)
     fit = ["fit", str(tmp_path / "x.npy"), "--out", str(tmp_path / "out" / "m.bitfold")]
     process = subprocess.Popen(
-        [command, *fit, "--set", "base__n_base_points=3000"],
+        [command, *fit, "--set", "coarse__base__n_base_points=6000"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )

@@ -23,7 +23,7 @@ def test_methods_that_learn_from_labels() -> None:
 
 
 def test_default_depends_on_labels() -> None:
-    assert type(HasherSpec().build(labeled=False)) is hashers.IMH
+    assert type(HasherSpec().build(labeled=False)) is hashers.DualHasher
     assert type(HasherSpec().build(labeled=True)) is hashers.SupervisedIMH
 
 
@@ -35,6 +35,15 @@ def test_settings() -> None:
     params = hasher.get_params()
     assert (params["n_bits"], params["rotation"], params["random_state"]) == (24, None, 5)
     assert (params["base__n_base_points"], params["n_neighbors"]) == (70, 3)
+
+
+def test_settings_of_the_parts_of_a_hasher() -> None:
+    settings = ("coarse=agh", "coarse__n_layers=2", "fine__max_iter=3", "coarse_weight=2")
+    hasher = HasherSpec("dualhasher", 24, settings).build(labeled=False)
+    assert isinstance(hasher, hashers.DualHasher)
+    assert isinstance(hasher.coarse, hashers.AGH)
+    assert isinstance(hasher.fine, hashers.ITQ)
+    assert (hasher.coarse.n_layers, hasher.fine.max_iter, hasher.coarse_weight) == (2, 3, 2)
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,8 @@ def test_full_disk_in_compare(warm: Run, files: Path, tmp_path: Path) -> None:
     records = tmp_path / "records.jsonl"
     line = ["compare", str(files / "x.npy"), "--methods", "lsh", "--bits", "8"]
     done = warm(*line, "--records", str(records), max_file_size=300)
-    assert_fails(done, f"{records}: File too large")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == f"bitfold: {records}: File too large."
     assert records.read_bytes() == b""
 
 

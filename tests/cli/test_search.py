@@ -18,7 +18,16 @@ def test_from_vectors_to_answers(bitfold: Run, files: Path, tmp_path: Path) -> N
     np.save(tmp_path / "q.npy", X[:3])
     model, codes, index = (str(tmp_path / name) for name in ("m.bitfold", "x.codes", "my.index"))
     vectors, queries = str(files / "x.npy"), str(tmp_path / "q.npy")
-    fit = ["fit", vectors, "--bits", "32", "--out", model, "--set", "base__n_base_points=60"]
+    fit = [
+        "fit",
+        vectors,
+        "--bits",
+        "32",
+        "--out",
+        model,
+        "--set",
+        "coarse__base__n_base_points=60",
+    ]
     assert bitfold(*fit).returncode == 0
     done = bitfold("encode", model, vectors, "--out", codes)
     assert re.match(r".*x\.codes: 1,797 codes of 32 bits in .* s\.\n$", done.stdout)

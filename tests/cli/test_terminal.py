@@ -59,4 +59,4 @@ def test_fit_shows_its_stages(command: str, tmp_path: Path) -> None:
     assert process.wait(100) == 0
     shown = screen.close()
     assert "embedding" in shown
-    assert "IMH, 16 bits, fitted on 5,391 × 64" in " ".join(shown.split())
+    assert "DualHasher, 16 bits, fitted on 5,391 × 64" in " ".join(shown.split())

@@ -32,7 +32,8 @@ def test_methods_are_described(name: str) -> None:
 def test_every_hasher_is_in_the_gallery() -> None:
     public = {getattr(hashers, name) for name in hashers.__all__}
     kinds = {kind for kind in public if inspect.isclass(kind) and not inspect.isabstract(kind)}
-    assert {type(make_hasher(name, 4, 0, {})) for name in GALLERY_METHODS} == kinds
+    shown = {type(make_hasher(name, 4, 0, {})) for name in GALLERY_METHODS}
+    assert shown == kinds - {hashers.DualHasher}  # which combines two others
 
 
 @pytest.mark.parametrize("name", ["PCAH", "AGH-2"])

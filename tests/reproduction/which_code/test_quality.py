@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from reproduction.which_code.quality import (
     CANDIDATES,
-    HeldOutQueries,
+    JudgedQueries,
     average_precision,
     hold_out,
+    judge_queries,
     measure_distances,
     measure_hamming,
 )
@@ -19,11 +22,11 @@ from bitfold.datasets import Dataset, digits
 N = 120
 
 
-def make_queries(labels: list[int], neighbors: list[list[int]]) -> HeldOutQueries:
+def make_queries(labels: list[int], neighbors: list[list[int]]) -> JudgedQueries:
     """Return one query per row of ``neighbors``; all have the label 1."""
     n_queries = len(neighbors)
     ones = np.ones(n_queries, np.int64)
-    return HeldOutQueries(np.zeros((n_queries, 1)), ones, np.array(labels), np.array(neighbors))
+    return JudgedQueries(np.zeros((n_queries, 1)), ones, np.array(labels), np.array(neighbors))
 
 
 def test_average_precision() -> None:
@@ -38,6 +41,14 @@ def test_second_half_of_the_queries_is_measured() -> None:
     np.testing.assert_array_equal(queries.labels, data.query_labels[10:])
     expected = metrics.closest_neighbors(data.database, data.queries[10:], k=10)
     np.testing.assert_array_equal(queries.neighbors, expected)
+
+
+def test_queries_without_labels_have_neighbors() -> None:
+    data = replace(digits(20), labels=None, query_labels=None)
+    queries = judge_queries(data, slice(0, 5))
+    np.testing.assert_array_equal(queries.vectors, data.queries[:5])
+    assert queries.neighbors.shape == (5, 10)
+    assert not queries.labels.any()
 
 
 def test_values_of_a_known_ranking() -> None:
