@@ -128,9 +128,9 @@ def compare_tsne_step_with_sgemm() -> Ratio:
 
 
 def compare_encode_with_sgemm(X: FloatArray) -> Ratio:
-    """Compare encoding with the bare product X Bᵀ."""
+    """Compare encoding with the bare product X Bᵀ in all features."""
     hasher = make_hasher().fit(X[:20000])
-    B = hasher.base_set_
+    B = (hasher.base_points_ - hasher.center_).astype(np.float32)
     out = np.empty((len(X), len(B)), np.float32)
     ours, theirs = time_both(lambda: hasher.encode(X), lambda: np.matmul(X, B.T, out=out), n_runs=7)
     note = f"{ours:.3f} s, the product {theirs:.3f} s"
