@@ -78,7 +78,8 @@ METHOD = """## How this was measured
 - Ties in Hamming distance count as the mean over their orders in MAP and P@k, and go by id in
   recall.
 - Each coarse part is fitted once. Codes of 64 bits have the coarse part of 128 bits with another
-  fine part. Times to fit are those of the whole hasher and depend on the machine and its load.
+  fine part. Times to fit are CPU seconds of the whole hasher, summed over cores; they depend on the
+  machine, but little on its load. A dash means that the time was not measured.
 
 `python -m reproduction kind-and-order docs` measures what is missing in
 `docs/kind-and-order.jsonl`, CIFAR-10 included, and writes this page.
