@@ -73,7 +73,7 @@ METHOD = """## How this was measured
 
 - The **first half** of the 1,000 queries, which is for tuning. The figures on
   [which code should I use?](which-code.md) are from the other half.
-- One seed, so that small differences are due to chance: where "auto" chose a number that is also in
+- One seed, so that small differences may be due to chance. Where "auto" chose a number that is in
   the table, the two rows differ only in their random numbers.
 - MAP and P@k count results with the label of the query, recall@10 counts the ten exact Euclidean
   neighbors among the first ten results. All are in percent. SIFT descriptors have no labels.
