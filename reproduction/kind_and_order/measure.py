@@ -21,7 +21,13 @@ from reproduction.kind_and_order.cases import (
 from reproduction.records import Case
 from reproduction.shared_types import AnyArray, ProgressCallback, Result
 from reproduction.which_code.asymmetric import score_bits, unpack_signs
-from reproduction.which_code.measure import ASYMMETRIC, DISTANCE, HAMMING, measure_quantizer
+from reproduction.which_code.measure import (
+    ASYMMETRIC,
+    DISTANCE,
+    HAMMING,
+    measure_quantizer,
+    warm_up,
+)
 from reproduction.which_code.quality import (
     JudgedQueries,
     judge_queries,
@@ -49,11 +55,13 @@ def measure_setting(case: Case, data: Dataset, progress: ProgressCallback | None
         quality = measure_quantizer(EXACT, data, queries)["rankings"][DISTANCE]
         return {**sizes, "rankings": [_select({"ranking": DISTANCE, **quality}, data)]}
     setting = find_setting(case)
-    start = time.perf_counter()
+    warm_up(make_hasher(Setting(setting.n_coarse_bits), case), data, None)
+    start, cpu_start = time.perf_counter(), time.process_time()
     hasher = make_hasher(setting, case).fit(data.train, progress=progress)
     return {
         **sizes,
         "fit_seconds": time.perf_counter() - start,
+        "fit_cpu_seconds": time.process_time() - cpu_start,
         "n_base_points": len(hasher.coarse_.base_set_),
         "reason": hasher.base_size_reason_,
         "coarse_weight": hasher.coarse_weight,

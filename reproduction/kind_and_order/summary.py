@@ -27,7 +27,7 @@ class Fit(NamedTuple):
     """A fitted coarse hasher, and everything that was measured with it."""
 
     setting: Setting
-    seconds: float
+    cpu_seconds: float | None
     n_base_points: int
     reason: str
     coarse_weight: float
@@ -58,7 +58,9 @@ def list_fits(records: Iterable[Record], data: str) -> list[Fit]:
         if case.method != EXACT:
             setting = find_setting(case)
             fields = ("n_base_points", "reason", "coarse_weight", "rankings")
-            found[setting] = Fit(setting, result["fit_seconds"], *(result[f] for f in fields))
+            found[setting] = Fit(
+                setting, result.get("fit_cpu_seconds"), *(result[f] for f in fields)
+            )
     return [found[setting] for setting in SETTINGS if setting in found]
 
 

@@ -63,14 +63,18 @@ def make_base_table(fits: Sequence[Fit]) -> str:
     shown.sort(key=lambda fit: fit.setting.n_base_points == AUTO)
     measures = [name for name in list_measures(fits) if name != "rescored_40"]
     values = [fit.find_values(N_BITS, ASYMMETRIC) for fit in shown]
-    columns = [*_format_columns(values, measures), [f"{fit.seconds:.0f}" for fit in shown]]
-    heads = ["base points", *(HEADS[name] for name in measures), "fit, s"]
+    columns = [*_format_columns(values, measures), [_format_seconds(fit) for fit in shown]]
+    heads = ["base points", *(HEADS[name] for name in measures), "fit, CPU s"]
     return make_table(heads, _join([_name_size(fit) for fit in shown], columns))
 
 
 def _name_size(fit: Fit) -> str:
     size = f"{fit.n_base_points:,}"
     return f'"auto": {size}' if fit.setting.n_base_points == AUTO else size
+
+
+def _format_seconds(fit: Fit) -> str:
+    return NO_VALUE if fit.cpu_seconds is None else f"{fit.cpu_seconds:.0f}"
 
 
 def _format_columns(values: Sequence[Values], measures: Sequence[str]) -> list[list[str]]:

@@ -6,8 +6,8 @@ from bitfold.base_set import size
 
 HEAD = """# Kind and order
 
-`DualHasher` concatenates two codes. This page explains the two parts, and how its defaults were
-chosen: the split of the bits, the weight, and the number of base points.
+`DualHasher` concatenates two codes. This page explains the two parts, and compares its defaults
+with other splits of the bits, weights and numbers of base points.
 
 - The **coarse bits**, the first `n_coarse_bits_`, come from `IMH`. They say which kind of item a
   vector is. Items of one kind share a code or differ in few bits, so that
@@ -25,9 +25,10 @@ SPLIT = """## The split
 
 More coarse bits leave fewer for the order of neighbors. Change `n_coarse_bits` before `fit`:
 
-- **more coarse bits** for lists of a hundred results or more, or if you use the prefix as buckets;
+- **more coarse bits** if whole rankings count (MAP), up to a point that the figure shows;
 - **fewer coarse bits** if you look for the nearest neighbors by distance;
-- **`ITQ` alone** if only exact neighbors count, as with descriptors that have no kinds.
+- **`ITQ` alone** if only exact neighbors count; [which code should I use?](which-code.md) has its
+  figures.
 
 The best value of each column is bold. Columns without "Hamming" are asymmetric searches.
 
@@ -72,13 +73,15 @@ METHOD = """## How this was measured
 
 - The **first half** of the 1,000 queries, which is for tuning. The figures on
   [which code should I use?](which-code.md) are from the other half.
-- One seed, so that small differences may be due to chance.
+- One seed, so that small differences may be due to chance. Where "auto" chose a number that is in
+  the table, the two rows differ only in their random numbers.
 - MAP and P@k count results with the label of the query, recall@10 counts the ten exact Euclidean
   neighbors among the first ten results. All are in percent. SIFT descriptors have no labels.
 - Ties in Hamming distance count as the mean over their orders in MAP and P@k, and go by id in
   recall.
 - Each coarse part is fitted once. Codes of 64 bits have the coarse part of 128 bits with another
-  fine part. Times to fit are those of the whole hasher and depend on the machine and its load.
+  fine part. Times to fit are CPU seconds of the whole hasher, summed over cores; they depend on the
+  machine, but little on its load. A dash means that the time was not measured.
 
 `python -m reproduction kind-and-order docs` measures what is missing in
 `docs/kind-and-order.jsonl`, CIFAR-10 included, and writes this page.

@@ -50,7 +50,7 @@ def measure_contender(
     if not contender.is_hasher and contender.method != SIGNS:
         return {**sizes, **measure_quantizer(case.method, data, queries)}
     labels = data.labels if contender.uses_labels else None
-    _warm_up(make_encoder(case), data, labels)
+    warm_up(make_encoder(case), data, labels)
     return {**sizes, **measure_encoder(make_encoder(case), data, queries, labels)}
 
 
@@ -132,7 +132,7 @@ def _list_distances(index: Any, queries: Float32Array) -> Float32Array:
     return np.asarray(out)
 
 
-def _warm_up(encoder: BinaryEncoder, data: Dataset, labels: AnyArray | None) -> None:
+def warm_up(encoder: BinaryEncoder, data: Dataset, labels: AnyArray | None) -> None:
     """Fit on a few rows, so that compiling kernels is not timed."""
     rows = slice(0, _WARM_UP_ROWS)
     with warnings.catch_warnings(action="ignore"):

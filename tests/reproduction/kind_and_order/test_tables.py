@@ -41,3 +41,5 @@ def test_base_sets() -> None:
         "| 400", "| 1,000", "| 2,000", "| 4,000", "| 8,000", '| "auto": 3,000',
     ]  # fmt: skip
     assert lines[-2] == "| 8,000 " + "| **42.0** " * 4 + "| 21 |"
+    untimed = [fit._replace(cpu_seconds=None) for fit in FITS]
+    assert all(line.endswith("| – |") for line in make_base_table(untimed).splitlines()[2:])
