@@ -1,11 +1,15 @@
 """Run doctests in temporary folders, because some save files, and without downloads."""
 
 import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 os.environ.setdefault("BITFOLD_OFFLINE", "1")
+
+COMMAND_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @pytest.fixture(autouse=True)
@@ -14,3 +18,13 @@ def _own_folder(
 ) -> None:
     if isinstance(request.node, pytest.DoctestItem):
         monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def _restore_signals() -> Iterator[None]:
+    """Undo what a command changes when it runs in this process: at its end, it ignores signals."""
+    before = {number: signal.getsignal(number) for number in COMMAND_SIGNALS}
+    yield
+    for number, handler in before.items():
+        if signal.getsignal(number) is not handler:
+            signal.signal(number, handler)
