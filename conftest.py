@@ -11,6 +11,10 @@ os.environ.setdefault("BITFOLD_OFFLINE", "1")
 
 COMMAND_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
+# A shell lets its background jobs ignore these signals, which would be inherited by the commands.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
 
 @pytest.fixture(autouse=True)
 def _own_folder(
