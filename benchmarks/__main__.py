@@ -1,7 +1,7 @@
 """Run all benchmarks, or the named groups: ``python -m benchmarks core search``.
 
-``stores``, which starts a Postgres server, and ``distributed`` and ``scaling``, which start Dask
-clusters, run only when they are named.
+``stores``, which starts a Postgres server, ``distributed`` and ``scaling``, which start Dask
+clusters, and ``earlier``, which needs the history of the repository, run only when they are named.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from benchmarks.measuring import Ratio
 GROUPS = ["core", "large", "hashers", "dual", "search", "metrics", "streaming"]
 """Groups that run by default."""
 
-NAMED_GROUPS = ["stores", "distributed", "scaling"]
+NAMED_GROUPS = ["stores", "distributed", "scaling", "earlier"]
 """Groups that run only when they are named."""
 
 
