@@ -47,8 +47,8 @@ METHOD = """## How this was measured
 - The first half of the 1,000 queries is for tuning; these figures are from the other half. Some
   defaults of `IMH` were chosen earlier with all queries of MNIST, so that its results there are
   somewhat optimistic.
-- Quality of hashers of bitfold is the mean over seeds, times are the best of them; the other codes are
-  not random, or have a fixed seed.
+- The quality of hashers of bitfold is the mean over seeds, times are the best of them; the other
+  codes are not random, or have a fixed seed.
 - Ties in Hamming distance count as the mean over their orders in MAP and P@k, and go by id in
   recall. Ties of real-valued distances go by id.
 - Sign bits are the signs of the vector, one bit per feature, as in the binary embeddings of
