@@ -53,15 +53,6 @@ def test_noisy_data_have_fewer_coarse_bits() -> None:
     assert small(200, fine=LSH()).fit(noise).n_coarse_bits_ == 32
 
 
-def test_more_base_points_determine_the_coarse_bits_of_noisy_data() -> None:
-    noise = np.random.default_rng(0).standard_normal((600, 50))
-    fitted = DualHasher(40, random_state=0).fit(noise).coarse_
-    assert fitted.n_neighbors_ == 8
-    given = DualHasher(40, coarse=IMH(n_neighbors=3), random_state=0).fit(noise).coarse_
-    assert given.n_neighbors_ == 3
-    assert DualHasher(32, random_state=0).fit(X).coarse_.n_neighbors_ == 5
-
-
 def test_defaults() -> None:
     hasher = DualHasher(random_state=0)
     assert hasher.n_bits == 128

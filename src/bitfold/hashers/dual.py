@@ -25,11 +25,7 @@ MAX_COARSE_BITS = 32
 """Automatic number of coarse bits of long codes: more add little to the kind of an item."""
 
 MAX_CLEAN_NOISE = 0.5
-"""Noise of the data above which they are noisy: manifolds say less about the items, so that fewer
-bits are coarse, and more base points determine them."""
-
-N_NOISY_NEIGHBORS = 8
-"""Number of base points that determine a coarse code of noisy data."""
+"""Noise of the data above which fewer bits are coarse: manifolds say less about the items."""
 
 N_SAMPLE_ROWS = 4096
 """Rows from which the scales of the two embeddings are learned."""
@@ -50,15 +46,14 @@ class DualHasher(Hasher):
     n_bits
         Length of the codes, at least 2.
     coarse
-        Hasher of the first bits; None is ``IMH()``, with 8 instead of 5 neighbors if the data
-        are noisy (:func:`bitfold.base_set.measure_noise`).
+        Hasher of the first bits; None is ``IMH()``.
     fine
         Hasher of the other bits; None is ``ITQ()``, or ``LSH()`` with a warning if there are fewer
         features than fine bits.
     n_coarse_bits
         Number of coarse bits; it replaces the ``n_bits`` of the two hashers. "auto" is half of the
-        bits, or a quarter if the data are noisy, at most 32; a :class:`SupervisedIMH` whose
-        ``n_bits`` is None has as many as its classes allow.
+        bits, or a quarter if the data are noisy (:func:`bitfold.base_set.measure_noise`), at most
+        32; a :class:`SupervisedIMH` whose ``n_bits`` is None has as many as its classes allow.
     coarse_weight
         Weight of the coarse part in :meth:`embed`, relative to the fine part. More than 1 favors
         the kind, less than 1 the order. It can be changed after ``fit``; codes do not depend on it.
@@ -151,15 +146,15 @@ class DualHasher(Hasher):
     def _make_coarse(self, n_bits: int, rows: Rows, rng: np.random.Generator) -> Hasher:
         """Return the coarse hasher, unfitted, with its number of bits."""
         owner, n_coarse = type(self).__name__, self.n_coarse_bits
-        is_default, is_auto = self.coarse is None, n_coarse == "auto"
-        coarse = IMH() if is_default else clone(_check_part(self.coarse, "coarse", owner))
-        if is_auto and isinstance(coarse, SupervisedIMH) and coarse.n_bits is None:
-            return coarse  # as many bits as its classes allow
-        is_noisy = (is_default or is_auto) and measure_noise(rows, rng) > MAX_CLEAN_NOISE
-        if is_default and is_noisy:
-            coarse.set_params(n_neighbors=N_NOISY_NEIGHBORS)
-        if is_auto:
-            n_coarse = max(1, min(MAX_COARSE_BITS, n_bits // (4 if is_noisy else 2)))
+        if self.coarse is None:
+            coarse: Hasher = IMH()
+        else:
+            coarse = clone(_check_part(self.coarse, "coarse", owner))
+        if n_coarse == "auto":
+            if isinstance(coarse, SupervisedIMH) and coarse.n_bits is None:
+                return coarse  # as many bits as its classes allow
+            fraction = 4 if measure_noise(rows, rng) > MAX_CLEAN_NOISE else 2
+            n_coarse = max(1, min(MAX_COARSE_BITS, n_bits // fraction))
         if isinstance(n_coarse, str):
             requirement = 'an integer or "auto"'
             _validation.raise_invalid("n_coarse_bits", owner, requirement, repr(n_coarse))
