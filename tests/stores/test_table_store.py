@@ -11,7 +11,7 @@ from tests.stores.conftest import MakeStore
 from tests.stores.table_data import CODES, COLUMN_TYPES, COLUMNS, N_ROWS, every_table
 
 import bitfold as bf
-from bitfold.errors import ParameterError
+from bitfold.errors import DataError, ParameterError
 from bitfold.stores import LanceStore, PgvectorStore, RerankByStoredVectors
 
 
@@ -35,6 +35,21 @@ def test_conditions_index_and_vectors_in_one_call(kind: str, make_store: MakeSto
         )
         assert np.array_equal(found.ids, selected[nearest])
         assert np.allclose(found.distances, np.take_along_axis(distances, nearest, 1))
+
+
+@every_table
+def test_conditions_and_ids_must_both_hold(kind: str, filled_store: Any) -> None:
+    where, among = [("label", "in", [1, 2])], np.arange(0, N_ROWS, 3)
+    selected = among[np.isin(COLUMNS["label"][among], [1, 2])]
+    index = bf.HammingIndex(32)
+    index.add(CODES[selected], ids=selected)
+    for exact in (True, False):
+        found = filled_store.search(CODES[:9], 5, among=among, where=where, exact=exact)
+        assert np.array_equal(found.ids, index.search(CODES[:9], 5).ids)
+    near = filled_store.within(CODES[:9], 12, among=among, where=where)
+    assert np.array_equal(near.ids, index.within(CODES[:9], 12).ids)
+    with pytest.raises(DataError, match=f": {N_ROWS}"):
+        filled_store.search(CODES[:9], 5, among=[0, N_ROWS], where=where)
 
 
 @every_table

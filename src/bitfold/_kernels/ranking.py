@@ -9,11 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from bitfold._kernels.keys import distance_of, item_of, pack_key
-from bitfold._kernels.postings import append_keys, count_live
 from bitfold._kernels.scan import CHUNK, find_chunk, measure_codes
 from bitfold._kernels.sorted_list import insert_items
-from bitfold._types import BoolArray, Int32Array, Int64Array, UInt16Array, UInt32Array, Words
+from bitfold._types import BoolArray, Int32Array, Int64Array, UInt32Array, Words
 
 TILE = 1 << 15
 """Number of words that all queries scan before the next tile, so that they stay in the cache of a
@@ -96,58 +94,3 @@ def rank_by_insertion(
                 queries[q], words, begin, end, starts, members, deleted,
                 distances[q], items[q], filled[q], n_tied[q], limits[q], buffer,
             )  # fmt: skip
-
-
-@njit(nogil=True, cache=True)
-def rank_by_sorting(
-    queries: Words,
-    words: Words,
-    starts: UInt32Array,
-    members: UInt32Array,
-    deleted: BoolArray,
-    distances: Int32Array,
-    items: Int64Array,
-    n_tied: Int64Array,
-) -> None:
-    """Rank like :func:`rank_by_insertion`, for large k: sort a radius that has k items."""
-    k = distances.shape[1]
-    measured = np.empty(words.shape[1], np.uint16)
-    for q in range(queries.shape[0]):
-        radius, n_items = _measure_all(words, queries[q], starts, members, deleted, k, measured)
-        keys = np.empty(n_items, np.uint64)
-        filled = 0
-        for c in range(measured.shape[0]):
-            if measured[c] <= radius:
-                filled = append_keys(c, measured[c], starts, members, deleted, keys, filled)
-        keys.sort()
-        for i in range(k):
-            distances[q, i] = distance_of(keys[i])
-            items[q, i] = item_of(keys[i])
-        # The k-th item is at the radius, because a smaller one has fewer than k items.
-        n_tied[q] = n_items - np.searchsorted(keys, pack_key(radius, 0))
-
-
-@njit(nogil=True, cache=True)
-def _measure_all(
-    words: Words,
-    query: Words,
-    starts: UInt32Array,
-    members: UInt32Array,
-    deleted: BoolArray,
-    k: int,
-    measured: UInt16Array,
-) -> tuple[int, int]:
-    """Measure all codes; return the smallest radius with k items, and its number of items."""
-    counts = np.zeros(64 * words.shape[0] + 1, np.int64)
-    buffer = np.empty(CHUNK, np.int64)
-    for start in range(0, words.shape[1], CHUNK):
-        stop = min(start + CHUNK, words.shape[1])
-        measure_codes(words, start, stop, query, buffer)
-        for i in range(stop - start):
-            measured[start + i] = buffer[i]
-            counts[buffer[i]] += count_live(start + i, starts, members, deleted)
-    radius, total = 0, counts[0]
-    while total < k and radius + 1 < counts.shape[0]:
-        radius += 1
-        total += counts[radius]
-    return radius, total

@@ -17,7 +17,9 @@ CHUNK = 256
 
 
 @njit(nogil=True, cache=True)
-def _find_chunk_1(words: Words, query: Words, start: int, last: int, limit: int) -> tuple[int, int]:
+def _find_chunk_1(
+    words: Words, query: Words, start: int, last: int, limit: int, chunk: int
+) -> tuple[int, int]:
     """Return the start of the next chunk with codes of one word within ``limit``, and their number.
 
     These are the hot loops: xor, popcount and compare without a branch, so that they are
@@ -25,38 +27,42 @@ def _find_chunk_1(words: Words, query: Words, start: int, last: int, limit: int)
     """
     p = query[0]
     while start < last:
-        a = words[0, start : min(start + CHUNK, last)]
+        a = words[0, start : min(start + chunk, last)]
         near = 0
         for i in range(a.shape[0]):
             near += popcount(a[i] ^ p) <= limit
         if near:
             return start, near
-        start += CHUNK
+        start += chunk
     return start, 0
 
 
 @njit(nogil=True, cache=True)
-def _find_chunk_2(words: Words, query: Words, start: int, last: int, limit: int) -> tuple[int, int]:
+def _find_chunk_2(
+    words: Words, query: Words, start: int, last: int, limit: int, chunk: int
+) -> tuple[int, int]:
     """Return the next chunk of codes of two words as :func:`_find_chunk_1` does."""
     p, q = query[0], query[1]
     while start < last:
-        stop = min(start + CHUNK, last)
+        stop = min(start + chunk, last)
         a, b = words[0, start:stop], words[1, start:stop]
         near = 0
         for i in range(a.shape[0]):
             near += popcount(a[i] ^ p) + popcount(b[i] ^ q) <= limit
         if near:
             return start, near
-        start += CHUNK
+        start += chunk
     return start, 0
 
 
 @njit(nogil=True, cache=True)
-def _find_chunk_4(words: Words, query: Words, start: int, last: int, limit: int) -> tuple[int, int]:
+def _find_chunk_4(
+    words: Words, query: Words, start: int, last: int, limit: int, chunk: int
+) -> tuple[int, int]:
     """Return the next chunk of codes of four words as :func:`_find_chunk_1` does."""
     p, q, r, s = query[0], query[1], query[2], query[3]
     while start < last:
-        stop = min(start + CHUNK, last)
+        stop = min(start + chunk, last)
         a, b = words[0, start:stop], words[1, start:stop]
         c, d = words[2, start:stop], words[3, start:stop]
         near = 0
@@ -65,7 +71,7 @@ def _find_chunk_4(words: Words, query: Words, start: int, last: int, limit: int)
             near += front + popcount(c[i] ^ r) + popcount(d[i] ^ s) <= limit
         if near:
             return start, near
-        start += CHUNK
+        start += chunk
     return start, 0
 
 
@@ -81,7 +87,13 @@ def measure_codes(words: Words, i: int, j: int, query: Words, out: Int64Array) -
 
 @njit(nogil=True, cache=True)
 def find_chunk(
-    words: Words, query: Words, start: int, last: int, limit: int, buffer: Int64Array
+    words: Words,
+    query: Words,
+    start: int,
+    last: int,
+    limit: int,
+    buffer: Int64Array,
+    chunk: int = CHUNK,
 ) -> tuple[int, int]:
     """Return the start of the next chunk with codes within ``limit``, and their number.
 
@@ -89,20 +101,20 @@ def find_chunk(
     """
     n_words = words.shape[0]
     if n_words == 1:
-        return _find_chunk_1(words, query, start, last, limit)
+        return _find_chunk_1(words, query, start, last, limit, chunk)
     if n_words == 2:
-        return _find_chunk_2(words, query, start, last, limit)
+        return _find_chunk_2(words, query, start, last, limit, chunk)
     if n_words == 4:
-        return _find_chunk_4(words, query, start, last, limit)
+        return _find_chunk_4(words, query, start, last, limit, chunk)
     while start < last:
-        stop = min(start + CHUNK, last)
+        stop = min(start + chunk, last)
         measure_codes(words, start, stop, query, buffer)
         near = 0
         for i in range(stop - start):
             near += buffer[i] <= limit
         if near:
             return start, near
-        start += CHUNK
+        start += chunk
     return start, 0
 
 

@@ -17,11 +17,10 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from bitfold._kernels.hamming import popcount
-from bitfold._kernels.postings import count_live, live_item, member_range
 from bitfold._kernels.ranking import TILE
 from bitfold._kernels.scan import CHUNK
 from bitfold._kernels.sorted_list import insert_items
-from bitfold._types import BoolArray, Float64Array, Int32Array, Int64Array, UInt32Array, Words
+from bitfold._types import BoolArray, Float64Array, Int64Array, UInt32Array, Words
 
 N_PLANES = 8
 """Number of bit planes: four that are read for every code, and four for the codes that are left."""
@@ -201,104 +200,3 @@ def rank_by_insertion(
                 words, begin, end, starts, members, deleted,
                 distances[q], items[q], filled[q], n_tied[q], limits[q], buffer,
             )  # fmt: skip
-
-
-@njit(nogil=True, cache=True)
-def _bound_all(
-    words: Words,
-    query: Words,
-    planes: Words,
-    starts: UInt32Array,
-    members: UInt32Array,
-    deleted: BoolArray,
-    k: int,
-    bounds: Int32Array,
-) -> int:
-    """Bound the distances of all codes; return the smallest bound with k items."""
-    counts = np.zeros(MAX_LEVEL * 64 * words.shape[0] + 1, np.int64)
-    buffer = np.empty(CHUNK, np.int64)
-    for start in range(0, words.shape[1], CHUNK):
-        stop = min(start + CHUNK, words.shape[1])
-        _bound_codes(words, start, stop, query, planes, buffer)
-        for i in range(stop - start):
-            low = _bound_low(words, start + i, query, planes)
-            bounds[start + i] = (buffer[i] << _LOW_BITS) + low
-            counts[bounds[start + i]] += count_live(start + i, starts, members, deleted)
-    limit, total = 0, counts[0]
-    while total < k and limit + 1 < counts.shape[0]:
-        limit += 1
-        total += counts[limit]
-    return limit
-
-
-@njit(nogil=True, cache=True)
-def _find_farthest(
-    words: Words, query: Words, weights: Float64Array, bounds: Int32Array, limit: int
-) -> float:
-    """Return the largest distance of the codes whose bound is within the limit."""
-    farthest = 0.0
-    for c in range(bounds.shape[0]):
-        if bounds[c] <= limit:
-            farthest = max(farthest, _measure_code(words, c, query, weights))
-    return farthest
-
-
-@njit(nogil=True, cache=True)
-def _list_items(
-    words: Words,
-    query: Words,
-    weights: Float64Array,
-    bounds: Int32Array,
-    limit: int,
-    starts: UInt32Array,
-    members: UInt32Array,
-    deleted: BoolArray,
-) -> tuple[Float64Array, Int64Array]:
-    """Return the distances and items of the codes whose bound is within the limit, sorted."""
-    n_items = 0
-    for c in range(bounds.shape[0]):
-        if bounds[c] <= limit:
-            n_items += count_live(c, starts, members, deleted)
-    distances, items = np.empty(n_items), np.empty(n_items, np.int64)
-    filled = 0
-    for c in range(bounds.shape[0]):
-        if bounds[c] <= limit:
-            d = _measure_code(words, c, query, weights)
-            first, last = member_range(c, starts)
-            for e in range(first, last):
-                item = live_item(e, members, deleted)
-                if item >= 0:
-                    distances[filled], items[filled] = d, item
-                    filled += 1
-    by_item = np.argsort(items)
-    order = by_item[np.argsort(distances[by_item], kind="mergesort")]
-    return distances[order], items[order]
-
-
-@njit(nogil=True, cache=True)
-def rank_by_sorting(
-    queries: Words,
-    weights: Float64Array,
-    planes: Words,
-    scales: Float64Array,
-    words: Words,
-    starts: UInt32Array,
-    members: UInt32Array,
-    deleted: BoolArray,
-    distances: Float64Array,
-    items: Int64Array,
-    n_tied: Int64Array,
-) -> None:
-    """Rank like :func:`rank_by_insertion`, for large k: sort all codes that can be near enough."""
-    k = distances.shape[1]
-    bounds = np.empty(words.shape[1], np.int32)
-    for q in range(queries.shape[0]):
-        limit = _bound_all(words, queries[q], planes[q], starts, members, deleted, k, bounds)
-        # The codes within this limit have k items, so that no farther code is among the k nearest.
-        farthest = _find_farthest(words, queries[q], weights[q], bounds, limit)
-        near, found = _list_items(
-            words, queries[q], weights[q], bounds, _to_limit(farthest, scales[q]),
-            starts, members, deleted,
-        )  # fmt: skip
-        distances[q], items[q] = near[:k], found[:k]
-        n_tied[q] = np.searchsorted(near, near[k - 1], "right") - np.searchsorted(near, near[k - 1])

@@ -1,6 +1,7 @@
 """Search: exact ranking by codes or embeddings, radius lookup, re-ranking, and a durable index."""
 
 from bitfold.search.contract import CodeIndex, Reranker, check_codes
+from bitfold.search.filters import check_among
 from bitfold.search.ids import (
     IdAssigner,
     check_ids,
@@ -31,6 +32,7 @@ __all__ = [
     "RerankByEmbedding",
     "RerankByVectors",
     "Reranker",
+    "check_among",
     "check_codes",
     "check_ids",
     "check_query_embedding",

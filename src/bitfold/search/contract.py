@@ -120,6 +120,7 @@ class CodeIndex(ABC):
         *,
         query_embedding: ArrayLike | None = None,
         rerank: Any = None,
+        among: ArrayLike | None = None,
     ) -> Hits:
         """Find the k nearest codes of each query, ties by id.
 
@@ -134,21 +135,30 @@ class CodeIndex(ABC):
             may rank only the codes that are nearest by Hamming distance.
         rerank
             A :class:`Reranker`, which orders the nearest codes by a finer distance.
+        among
+            Search only these items: unique ids, or a boolean mask with one value per item, in
+            the order of ascending ids. The cost is in proportion to the number of items left.
 
         Returns
         -------
-        Ids and distances of shape ``(n_queries, min(k, len(self)))``, and the number of ties;
-        :class:`Hits` describes the distances of each kind of search.
+        Ids and distances of shape ``(n_queries, min(k, n_items))``, where ``n_items`` is the
+        number of items that are searched, and the number of ties; :class:`Hits` describes the
+        distances of each kind of search.
 
         Raises
         ------
         ParameterError
             If the codes have another length, ``k`` is not an integer of at least 1, or
-            ``query_embedding`` is not that of the query codes.
+            ``query_embedding`` is not that of the query codes, or ``among`` is neither ids nor a
+            mask of the right length.
+        DataError
+            If ``among`` has unknown or repeated ids.
         """
 
     @abstractmethod
-    def within(self, codes: Codes, radius: int = 2) -> RadiusHits:
+    def within(
+        self, codes: Codes, radius: int = 2, *, among: ArrayLike | None = None
+    ) -> RadiusHits:
         """Find all codes within a Hamming radius of each query.
 
         Parameters
@@ -157,6 +167,8 @@ class CodeIndex(ABC):
             Query codes.
         radius
             The largest distance that is included.
+        among
+            Search only these items, as for :meth:`search`.
 
         Returns
         -------
@@ -165,7 +177,10 @@ class CodeIndex(ABC):
         Raises
         ------
         ParameterError
-            If the codes have another length, or ``radius`` is not an integer of at least 0.
+            If the codes have another length, ``radius`` is not an integer of at least 0, or
+            ``among`` is neither ids nor a mask of the right length.
+        DataError
+            If ``among`` has unknown or repeated ids.
         """
 
     @abstractmethod

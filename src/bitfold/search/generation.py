@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bitfold._types import Ids, Words
 from bitfold.codes import Codes, combine_digests, count_bytes
 from bitfold.search.contract import check_codes
+from bitfold.search.filters import check_among
 from bitfold.search.ids import raise_duplicate_ids, raise_unknown_ids
 from bitfold.search.results import Batch, Buckets
-from bitfold.search.segments import SegmentList
+from bitfold.search.segments import SegmentList, Selection
 
 _OWNER = "HammingIndex"
 
@@ -55,6 +57,14 @@ class Generation(NamedTuple):
         known = self.segments.contains(ids)
         if not known.all():
             raise_unknown_ids(ids[~known], _OWNER)
+
+    def select(self, among: ArrayLike, owner: str) -> Selection:
+        """Return the segments with the items that a filter leaves; raise if an id is unknown."""
+        checked = check_among(among, len(self.segments), owner)
+        selection = self.segments.select(checked)
+        if checked.dtype != bool and sum(len(items) for _, items in selection) < len(checked):
+            self.check_known(checked)
+        return selection
 
     def codes(self, ids: Ids) -> Codes:
         """Return the codes of some ids, in the order of the ids; raise if one is unknown."""

@@ -85,7 +85,7 @@ class IdAssigner:
         return checked
 
 
-def check_ids(ids: ArrayLike, owner: str) -> Ids:
+def check_ids(ids: ArrayLike, owner: str, name: str = "ids") -> Ids:
     """Return ids as 64-bit integers.
 
     Parameters
@@ -94,6 +94,8 @@ def check_ids(ids: ArrayLike, owner: str) -> Ids:
         One id, or a sequence of ids.
     owner
         Class that is named in errors.
+    name
+        Parameter that is named in errors.
 
     Returns
     -------
@@ -109,12 +111,12 @@ def check_ids(ids: ArrayLike, owner: str) -> Ids:
     >>> check_ids(5, "HammingIndex").tolist()
     [5]
     """
-    array = np.atleast_1d(_validation.convert_to_array(ids, "ids", owner))
+    array = np.atleast_1d(_validation.convert_to_array(ids, name, owner))
     if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
         got = f"dtype {array.dtype} of shape {array.shape}"
-        _validation.raise_invalid("ids", owner, "a list of integers of at most 64 bits", got)
+        _validation.raise_invalid(name, owner, "a list of integers of at most 64 bits", got)
     if array.dtype == np.uint64 and len(array) and int(array.max()) > MAX_ID:
-        _validation.raise_invalid("ids", owner, f"at most {MAX_ID}", int(array.max()))
+        _validation.raise_invalid(name, owner, f"at most {MAX_ID}", int(array.max()))
     return array.astype(np.int64)
 
 
@@ -168,6 +170,31 @@ def raise_duplicate_ids(ids: Sequence[Any] | Ids, owner: str) -> NoReturn:
     raise DataError(
         f"ids of {owner} must be unique and not yet present; duplicate: {_format_ids(ids)}."
     )
+
+
+def raise_repeated_ids(ids: Sequence[Any] | Ids, owner: str) -> NoReturn:
+    """Raise the error of a filter that has ids twice.
+
+    Parameters
+    ----------
+    ids
+        The ids that appear twice.
+    owner
+        Method that is named in the error.
+
+    Raises
+    ------
+    DataError
+        Always.
+
+    Examples
+    --------
+    >>> raise_repeated_ids([8], "search")
+    Traceback (most recent call last):
+        ...
+    bitfold.errors.DataError: among of search must not repeat ids; repeated: 8.
+    """
+    raise DataError(f"among of {owner} must not repeat ids; repeated: {_format_ids(ids)}.")
 
 
 def raise_unknown_ids(ids: Sequence[Any] | Ids, owner: str) -> NoReturn:

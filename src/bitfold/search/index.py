@@ -120,6 +120,7 @@ class HammingIndex(CodeIndex):
         *,
         query_embedding: ArrayLike | None = None,
         rerank: Reranker | None = None,
+        among: ArrayLike | None = None,
     ) -> Hits:
         """Find the k nearest codes of each query, ties by id.
 
@@ -137,18 +138,24 @@ class HammingIndex(CodeIndex):
             :class:`RerankByVectors` or :class:`RerankByEmbedding`, which order the nearest codes
             by a finer distance. With ``query_embedding``, the candidates are the nearest by it,
             and only :class:`RerankByVectors` is meaningful.
+        among
+            Search only these items: unique ids, or a boolean mask with one value per item, in
+            the order of ascending ids. The cost is in proportion to the number of items left.
 
         Returns
         -------
-        Ids and distances of shape ``(n_queries, min(k, len(self)))``, and the number of ties;
-        :class:`Hits` describes the distances of each kind of search.
+        Ids and distances of shape ``(n_queries, min(k, n_items))``, where ``n_items`` is the
+        number of items that are searched, and the number of ties; :class:`Hits` describes the
+        distances of each kind of search.
 
         Raises
         ------
         ParameterError
             If the codes have another length, ``k`` is not an integer of at least 1, or
             ``query_embedding`` is not finite, has another shape, or its signs are not the bits of
-            the query codes.
+            the query codes, or ``among`` is neither ids nor a mask of the right length.
+        DataError
+            If ``among`` has unknown or repeated ids.
         ModelMismatchError
             If the query codes were made by another model than those in the index.
 
@@ -160,20 +167,26 @@ class HammingIndex(CodeIndex):
         >>> hits = index.search(Codes.from_bits(embedding > 0), query_embedding=embedding)
         >>> hits.ids.tolist(), hits.distances.tolist(), hits.n_tied.tolist()
         ([[0, 1]], [[0.25, 5.0]], [1])
+        >>> index.search(Codes.from_bits(embedding > 0), among=[1]).ids.tolist()
+        [[1]]
         """
         current = self._check_codes(codes)
         k = _validation.check_integer(k, "k", "search", low=1)
         check_rerank(rerank, query_embedding)
-        queries = make_queries(codes, query_embedding)
+        queries, segments = make_queries(codes, query_embedding), current.segments
+        if among is not None:
+            segments = segments.among(current.select(among, "search"), len(queries))
         if rerank is not None:
-            candidates = current.segments.nearest(queries, count_candidates(rerank, k))
+            candidates = segments.nearest(queries, count_candidates(rerank, k))
             return rerank_hits(candidates, rerank, k, current.codes)
-        hits = current.segments.nearest(queries, k)
+        hits = segments.nearest(queries, k)
         if query_embedding is not None:
             hits = hits._replace(distances=hits.distances.astype(np.float32))
         return hits
 
-    def within(self, codes: Codes, radius: int = 2) -> RadiusHits:
+    def within(
+        self, codes: Codes, radius: int = 2, *, among: ArrayLike | None = None
+    ) -> RadiusHits:
         """Find all codes within a Hamming radius of each query: the paper's hash lookup.
 
         Parameters
@@ -182,6 +195,8 @@ class HammingIndex(CodeIndex):
             Query codes.
         radius
             The largest distance that is included.
+        among
+            Search only these items, as for :meth:`search`.
 
         Returns
         -------
@@ -190,13 +205,19 @@ class HammingIndex(CodeIndex):
         Raises
         ------
         ParameterError
-            If the codes have another length, or ``radius`` is not an integer of at least 0.
+            If the codes have another length, ``radius`` is not an integer of at least 0, or
+            ``among`` is neither ids nor a mask of the right length.
+        DataError
+            If ``among`` has unknown or repeated ids.
         ModelMismatchError
             If the query codes were made by another model than those in the index.
         """
         current = self._check_codes(codes)
         radius = min(_validation.check_integer(radius, "radius", "within", low=0), self.n_bits)
-        return current.segments.within(codes.words(), radius)
+        if among is None:
+            return current.segments.within(codes.words(), radius)
+        selection = current.select(among, "within")
+        return current.segments.within_among(selection, codes.words(), radius)
 
     def codes(self, ids: ArrayLike) -> Codes:
         """Return the codes of some ids, in the order of the ids.

@@ -110,10 +110,21 @@ class RadiusLookup:
     """
 
     def __init__(self, segment: Segment, n_bits: int) -> None:
-        self._segment = segment
+        self._segment, self._n_bits = segment, n_bits
         # Padding inside the last byte is zero in every code, and so never differs.
         self._n_stored_bits = 8 * count_bytes(n_bits)
         self._tables: dict[Plan, tuple[UInt32Array, UInt32Array]] = {}
+
+    def restrict(self, segment: Segment) -> RadiusLookup:
+        """Return a lookup of the same codes with other items deleted; it shares the tables."""
+        restricted = RadiusLookup(segment, self._n_bits)
+        restricted._tables = self._tables
+        return restricted
+
+    def estimate_ns(self, n_queries: int, radius: int) -> float:
+        """Return the expected nanoseconds of :meth:`within`, including tables to be built."""
+        plan = self.choose_plan(n_queries, radius)
+        return self._build_cost(plan) + self._cost(n_queries, plan)
 
     def within(self, queries: Words, radius: int) -> RadiusHits:
         """Return the live items within a radius of each query."""
@@ -132,10 +143,14 @@ class RadiusLookup:
 
     def choose_plan(self, n_queries: int, radius: int) -> Plan | None:
         """Return the plan for tables, or None if a scan is expected to be faster."""
-        n_codes = self._segment.n_distinct
-        plan = best_plan(self._n_stored_bits, n_codes, radius)
-        build = 0.0 if plan in self._tables else plan.build_cost(n_codes)
-        return plan if build + self._cost(n_queries, plan) < self._cost(n_queries, None) else None
+        plan = best_plan(self._n_stored_bits, self._segment.n_distinct, radius)
+        by_tables = self._build_cost(plan) + self._cost(n_queries, plan)
+        return plan if by_tables < self._cost(n_queries, None) else None
+
+    def _build_cost(self, plan: Plan | None) -> float:
+        """Return the expected nanoseconds to build the tables of a plan that do not exist yet."""
+        is_ready = plan is None or plan in self._tables
+        return 0.0 if is_ready else plan.build_cost(self._segment.n_distinct)
 
     def _cost(self, n_queries: int, plan: Plan | None) -> float:
         """Return the expected nanoseconds of a lookup by tables, or by a scan without a plan."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bitfold._kernels import merging
 from bitfold._types import AnyArray, Ids, Int64Array, SignedIntArray
 from bitfold.search.results import Hits, RadiusHits
 
@@ -32,15 +33,20 @@ def merge_hits(parts: Sequence[Hits], k: int) -> Hits:
     >>> hits.ids.tolist(), hits.distances.tolist(), hits.n_tied.tolist()
     ([[3, 4, 2]], [[1, 1, 3]], [5])
     """
-    if len(parts) == 1:
-        ids, distances = parts[0].ids[:, :k], parts[0].distances[:, :k]
-    else:
-        ids, distances = sort_rows(
-            np.concatenate([part.ids for part in parts], axis=1),
-            np.concatenate([part.distances for part in parts], axis=1),
-            k,
-        )
+    ids, distances = parts[0].ids[:, :k], parts[0].distances[:, :k]
+    for part in parts[1:]:
+        ids, distances = _merge_rows(ids, distances, part, k)
     return Hits(ids, distances, _add_ties(parts, distances[:, -1:]))
+
+
+def _merge_rows(ids: Ids, distances: AnyArray, part: Hits, k: int) -> tuple[Ids, AnyArray]:
+    """Return the k nearest of sorted rows and of another part."""
+    shape = len(ids), min(k, ids.shape[1] + part.ids.shape[1])
+    dtype = np.result_type(distances, part.distances)
+    merged = np.empty(shape, np.int64), np.empty(shape, dtype)
+    rows = map(np.ascontiguousarray, (ids, distances, part.ids, part.distances))
+    merging.merge_rows(*rows, *merged)
+    return merged
 
 
 def _add_ties(parts: Sequence[Hits], last: AnyArray) -> Int64Array | None:

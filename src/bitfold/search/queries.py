@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
-from bitfold._kernels import ranking, weighted
+from bitfold._kernels import counting, ranking, weighted, weighted_counting
 from bitfold._types import AnyArray, Float32Array, Float64Array, Int64Array, Words
 from bitfold.codes import Codes
 from bitfold.errors import ParameterTypeError
@@ -30,7 +30,8 @@ class CodeQueries:
 
     words: Words
 
-    kernels: ClassVar[Any] = ranking
+    rank_by_insertion: ClassVar[Any] = staticmethod(ranking.rank_by_insertion)
+    rank_by_counting: ClassVar[Any] = staticmethod(counting.rank_by_counting)
     too_far: ClassVar[np.generic] = np.int32(np.iinfo(np.int32).max)
     """A distance that no item has, of the type that the kernels write."""
 
@@ -57,7 +58,8 @@ class EmbeddingQueries:
     words: Words
     embedding: Float32Array
 
-    kernels: ClassVar[Any] = weighted
+    rank_by_insertion: ClassVar[Any] = staticmethod(weighted.rank_by_insertion)
+    rank_by_counting: ClassVar[Any] = staticmethod(weighted_counting.rank_by_counting)
     too_far: ClassVar[np.generic] = np.float64(np.inf)
 
     def __len__(self) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from bitfold._threads import count_threads, map_blocks
@@ -11,8 +13,12 @@ from bitfold.search.queries import Queries
 from bitfold.search.results import Hits
 from bitfold.search.segment import Segment
 
-_MAX_K_BY_INSERTION = 256
-"""Largest k for which insertion into a sorted list is faster than sorting a radius."""
+_MAX_K_BY_INSERTION = 50
+"""Largest k for which insertion into a sorted list is faster than counting distances."""
+
+_MAX_K_PER_THREAD = 1 << 16
+"""Maximum number of results of the queries that a thread ranks together: the buffers of a thread
+have a few times as many entries."""
 
 _MIN_WORDS_FOR_THREADS = 1 << 18
 """Number of words to scan from which the work is split over threads."""
@@ -21,11 +27,16 @@ _MIN_WORDS_FOR_THREADS = 1 << 18
 def rank_segment(segment: Segment, queries: Queries, k: int) -> Hits:
     """Return the k nearest live items of each query; k is at most their number."""
     few_queries = len(queries) < 2 * count_threads()
-    if few_queries and k <= _MAX_K_BY_INSERTION and segment.words.size >= _MIN_WORDS_FOR_THREADS:
+    if few_queries and segment.words.size >= _MIN_WORDS_FOR_THREADS:
         found = _split_codes(segment, queries, k)
     else:
         found = _split_queries(segment, queries, k)
     return found._replace(ids=segment.ids_of(found.ids))
+
+
+def _choose_kernel(queries: Queries, k: int) -> Any:
+    """Return the kernel that is faster for k results."""
+    return queries.rank_by_insertion if k <= _MAX_K_BY_INSERTION else queries.rank_by_counting
 
 
 def _split_queries(segment: Segment, queries: Queries, k: int) -> Hits:
@@ -36,14 +47,12 @@ def _split_queries(segment: Segment, queries: Queries, k: int) -> Hits:
 
     def rank(part: slice) -> None:
         out = (distances[part], items[part], n_tied[part])
-        arrays, kernels = queries.part(part), queries.kernels
-        if k > _MAX_K_BY_INSERTION:
-            kernels.rank_by_sorting(*arrays, segment.words, *segment.postings, *out)
-        else:
-            codes = (segment.words, 0, segment.n_distinct, *segment.postings)
-            kernels.rank_by_insertion(*arrays, *codes, *out)
+        codes = (segment.words, 0, segment.n_distinct, *segment.postings)
+        kernel(*queries.part(part), *codes, *out)
 
+    kernel = _choose_kernel(queries, k)
     step = int(np.clip(len(queries) // (4 * count_threads()), 1, 64))
+    step = min(step, max(1, _MAX_K_PER_THREAD // k))
     parts = [slice(i, i + step) for i in range(0, len(queries), step)]
     n_words = segment.words.size * len(queries)
     for _ in map(rank, parts) if n_words < _MIN_WORDS_FOR_THREADS else map_blocks(rank, parts):
@@ -55,13 +64,14 @@ def _split_codes(segment: Segment, queries: Queries, k: int) -> Hits:
     """Rank with the codes split over the threads, and merge; the ids are item numbers."""
     edges = np.linspace(0, segment.n_distinct, count_threads() + 1).astype(int)
     shape, arrays = (len(queries), k), queries.part(slice(None))
+    kernel = _choose_kernel(queries, k)
 
     def rank(part: int) -> Hits:
         # A part with fewer than k items leaves the rest of its rows farther than any code.
         items, distances = np.full(shape, MAX_ID), np.full(shape, queries.too_far)
         n_tied = np.zeros(len(queries), np.int64)
         codes = (segment.words, edges[part], edges[part + 1], *segment.postings)
-        queries.kernels.rank_by_insertion(*arrays, *codes, distances, items, n_tied)
+        kernel(*arrays, *codes, distances, items, n_tied)
         return Hits(items, distances, n_tied)
 
     return merge_hits(list(map_blocks(rank, range(count_threads()))), k)

@@ -141,10 +141,29 @@ class Segment:
         deleted[items] = True
         return self._with_deleted(deleted)
 
+    def gather(self, items: Int64Array) -> Segment:
+        """Return a copy of some live items, ascending, one code per item.
+
+        Equal codes are not grouped, because that takes as long as dozens of scans.
+        """
+        codes = self._code_of[items] if len(self.starts) else items
+        nothing = np.empty(0, np.uint32)
+        words = np.take(self.words, codes, axis=1)
+        return Segment(words, nothing, nothing, self.ids_of(items), np.empty(0, bool))
+
+    def hide_others(self, items: Int64Array) -> Segment:
+        """Return the segment with all but some live items deleted."""
+        deleted = np.ones(self.n_items, bool)
+        deleted[items] = False
+        return self._with_deleted(deleted)
+
     def _locate(self, ids: Ids) -> Int64Array:
         """Return the item of each id, live or deleted, -1 for unknown ids."""
         if not self.n_items:
             return np.full(len(ids), -1, np.int64)
+        first, last = int(self.ids[0]), int(self.ids[-1])
+        if last - first == self.n_items - 1:  # consecutive, as automatic ids are
+            return np.where((ids >= first) & (ids <= last), ids - first, -1)
         positions = np.searchsorted(self.ids, ids)
         positions[positions == self.n_items] = 0
         return np.where(self.ids[positions] == ids, positions, -1)

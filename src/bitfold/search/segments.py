@@ -6,13 +6,18 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from bitfold._types import BoolArray, Ids, Words
+from bitfold._threads import lazy_property
+from bitfold._types import BoolArray, Ids, Int64Array, Words
+from bitfold.search.filters import Filter, is_cheaper_to_gather, narrow
 from bitfold.search.lookup import RadiusLookup
 from bitfold.search.merge import merge_hits, merge_radius_hits
 from bitfold.search.queries import Queries
 from bitfold.search.ranking import rank_segment
 from bitfold.search.results import Hits, RadiusHits
 from bitfold.search.segment import Segment
+
+Selection = list[tuple[Segment, Int64Array]]
+"""Segments with some of their live items, ascending."""
 
 
 class SegmentList:
@@ -48,6 +53,28 @@ class SegmentList:
         """Number of codes that a scan reads."""
         return sum(segment.n_distinct for segment in self.segments)
 
+    def select(self, among: Filter) -> Selection:
+        """Return the segments with the live items that a filter leaves; ids may be unknown."""
+        if among.dtype == bool and len(self.segments) == 1:
+            segment = self.segments[0]
+            if segment.n_deleted:
+                return [(segment, np.flatnonzero(segment.live)[among])]
+            return [(segment, np.flatnonzero(among))]
+        ids = self._ids[among] if among.dtype == bool else among
+        found = [(segment, segment.find(ids)) for segment in self.segments]
+        return [(segment, items[items >= 0]) for segment, items in found]
+
+    @lazy_property
+    def _ids(self) -> Ids:
+        """The ids of the live items, ascending."""
+        parts = [segment.ids[segment.live] for segment in self.segments]
+        # Each part is sorted, and a stable sort merges sorted parts.
+        return np.sort(np.concatenate([np.empty(0, np.int64), *parts]), kind="stable")
+
+    def among(self, selection: Selection, n_queries: int) -> SegmentList:
+        """Return what a filter leaves, for a scan by some queries."""
+        return SegmentList(self.n_bits, [narrow(*part, n_queries) for part in selection])
+
     def nearest(self, queries: Queries, k: int) -> Hits:
         """Return the k nearest items of each query, or all if there are fewer."""
         parts = [
@@ -60,6 +87,19 @@ class SegmentList:
     def within(self, words: Words, radius: int) -> RadiusHits:
         """Return the items within a radius of each query."""
         parts = [self._lookup(segment).within(words, radius) for segment in self.segments]
+        return merge_radius_hits(parts, len(words))
+
+    def within_among(self, selection: Selection, words: Words, radius: int) -> RadiusHits:
+        """Return what a filter leaves within a radius of each query."""
+        parts = []
+        for segment, items in selection:
+            lookup, n_queries = self._lookup(segment), len(words)
+            full_ns = lookup.estimate_ns(n_queries, radius)
+            if is_cheaper_to_gather(len(items), segment, n_queries, full_ns):
+                lookup = RadiusLookup(segment.gather(items), self.n_bits)
+            else:
+                lookup = lookup.restrict(segment.hide_others(items))
+            parts.append(lookup.within(words, radius))
         return merge_radius_hits(parts, len(words))
 
     def contains(self, ids: Ids) -> BoolArray:

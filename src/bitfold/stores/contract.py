@@ -18,7 +18,16 @@ from bitfold import _validation
 from bitfold._threads import SharedLock
 from bitfold._types import BoolArray, Float32Array, Ids, ProgressCallback
 from bitfold.codes import Codes, combine_digests
-from bitfold.search import Batch, CodeIndex, Hits, RadiusHits, Reranker, check_codes
+from bitfold.search import (
+    Batch,
+    CodeIndex,
+    HammingIndex,
+    Hits,
+    RadiusHits,
+    Reranker,
+    check_among,
+    check_codes,
+)
 from bitfold.search.ids import raise_unknown_ids
 from bitfold.search.queries import check_query_embedding
 from bitfold.search.rerank import (
@@ -135,6 +144,7 @@ class Store(CodeIndex):
         query_embedding: ArrayLike | None = None,
         n_candidates: int = 200,
         rerank: Reranker | RerankByStoredVectors | None = None,
+        among: ArrayLike | None = None,
         where: Where | None = None,
         exact: bool = True,
     ) -> Hits:
@@ -157,9 +167,14 @@ class Store(CodeIndex):
             Orders the nearest codes by a finer distance: :class:`RerankByStoredVectors`,
             :class:`bitfold.RerankByVectors` or :class:`bitfold.RerankByEmbedding`, the last only
             without ``query_embedding``.
+        among
+            Search only these items: unique ids, or a boolean mask with one value per item, in
+            the order of ascending ids. Their codes are read from the store and ranked exactly.
+            For a mask all ids are read as well, so ids are cheaper.
         where
             Conditions on the columns, in the form of pyarrow's filters: ``[("label", "=", 3)]``.
             All conditions of a list must hold; of a list of lists, at least one list must hold.
+            With ``among``, both must hold.
         exact
             False uses the engine's index, which is faster and may miss some neighbors. Queries
             with fewer than k results fall back to exact search.
@@ -175,6 +190,8 @@ class Store(CodeIndex):
         ------
         ParameterError
             If an argument does not fit the store.
+        DataError
+            If ``among`` has unknown or repeated ids.
         ModelMismatchError
             If the stored codes were made by another model than the queries.
         """
@@ -183,22 +200,32 @@ class Store(CodeIndex):
         conditions = self._compile_where(where)
         find = self._search_exact if exact else self._search_index
         steps = self._list_rerankers(codes, query_embedding, n_candidates, rerank)
-        if not steps:
+        if among is None and not steps:
             return find(codes, k, conditions)
         # Each step leaves as many codes as the later ones measure, and the last one k.
         sizes = [k]
         for step in reversed(steps):
             sizes.insert(0, count_candidates(step, sizes[0]))
         with self._snapshot():
-            found = find(codes, sizes[0], conditions)
-            if not found.ids.size:
+            if among is None:
+                found = find(codes, sizes[0], conditions)
+            else:
+                found = self._gather(among, conditions, "search").search(codes, sizes[0])
+            if steps and not found.ids.size:
                 return Hits(found.ids[:, :k], found.distances[:, :k].astype(np.float32))
             for step, size in zip(steps, sizes[1:], strict=True):
                 found = rerank_hits(found, step, size, self.codes)
             return found
 
     @synchronized_read
-    def within(self, codes: Codes, radius: int = 2, *, where: Where | None = None) -> RadiusHits:
+    def within(
+        self,
+        codes: Codes,
+        radius: int = 2,
+        *,
+        among: ArrayLike | None = None,
+        where: Where | None = None,
+    ) -> RadiusHits:
         """Find all codes within a Hamming radius of each query.
 
         Parameters
@@ -207,6 +234,8 @@ class Store(CodeIndex):
             Query codes.
         radius
             The largest distance that is included.
+        among
+            Search only these items, as for :meth:`search`.
         where
             Conditions on the columns, as for :meth:`search`.
 
@@ -219,12 +248,18 @@ class Store(CodeIndex):
         ------
         ParameterError
             If an argument does not fit the store.
+        DataError
+            If ``among`` has unknown or repeated ids.
         ModelMismatchError
             If the stored codes were made by another model than the queries.
         """
         self._check_queries(codes)
         _validation.check_integer(radius, "radius", "within", low=0)
-        return self._search_within(codes, min(radius, self.n_bits), self._compile_where(where))
+        radius, conditions = min(radius, self.n_bits), self._compile_where(where)
+        if among is None:
+            return self._search_within(codes, radius, conditions)
+        with self._snapshot():
+            return self._gather(among, conditions, "within").within(codes, radius)
 
     @abstractmethod
     def vectors(self, ids: ArrayLike) -> Float32Array:
@@ -271,6 +306,27 @@ class Store(CodeIndex):
     @abstractmethod
     def _search_within(self, codes: Codes, radius: int, conditions: Any) -> RadiusHits:
         """Return the codes within the radius that meet the conditions."""
+
+    def _gather(self, among: ArrayLike, conditions: Any, owner: str) -> HammingIndex:
+        """Return the codes that a filter leaves and that meet the conditions, in memory."""
+        checked = check_among(among, len(self), owner)
+        ids = self._list_ids()[checked] if checked.dtype == bool else checked
+        codes = self.codes(ids)
+        if conditions is not None:
+            meets = np.isin(ids, self._find_meeting(ids, conditions))
+            ids, codes = ids[meets], codes[meets]
+        index = HammingIndex(self.n_bits)
+        index.add(codes, ids=ids)
+        return index
+
+    def _list_ids(self) -> Ids:
+        """Return the ids of all codes, ascending."""
+        parts = [np.asarray(batch.ids, np.int64) for batch in self.batches()]
+        return np.sort(np.concatenate([np.empty(0, np.int64), *parts]))
+
+    def _find_meeting(self, ids: Ids, conditions: Any) -> Ids:
+        """Return those of some ids whose rows meet conditions; stores without columns have none."""
+        return ids
 
     def _compile_where(self, where: Where | None) -> Any:
         """Return conditions in the terms of the engine; None for no conditions."""

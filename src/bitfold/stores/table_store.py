@@ -9,7 +9,7 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
-from bitfold._types import ProgressCallback
+from bitfold._types import Ids, ProgressCallback
 from bitfold.errors import StoreError
 from bitfold.search import Batch
 from bitfold.stores.columns import CODE_COLUMN, ID_COLUMN, VECTOR_COLUMN
@@ -185,6 +185,10 @@ class TableStore(Store):
     @abstractmethod
     def _compile_conditions(self, groups: list[list[Condition]]) -> Any:
         """Return conditions on known columns in the terms of the engine."""
+
+    @abstractmethod
+    def _find_meeting(self, ids: Ids, conditions: Any) -> Ids:
+        """Return those of some ids whose rows meet conditions, in any order."""
 
     def _compile_where(self, where: Where | None) -> Any:
         owner = type(self).__name__

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from bitfold.search import CodeIndex
-from bitfold.testing._store_checks import asymmetric, index, store, threads
+from bitfold.testing._store_checks import asymmetric, filters, index, store, threads
 
 INDEX_CHECKS: tuple[Callable[[Callable[[int], Any]], None], ...] = (
     *index.INDEX_CHECKS,
     *asymmetric.ASYMMETRIC_CHECKS,
+    *filters.FILTER_CHECKS,
     *threads.THREAD_CHECKS,
 )
 """Checks of every index: functions that take a factory of empty indexes and raise on a failure."""

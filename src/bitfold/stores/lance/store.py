@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
-from bitfold._types import Float32Array, UInt8Array
+from bitfold._types import Float32Array, Ids, UInt8Array
 from bitfold.codes import Codes
 from bitfold.errors import StoreError
 from bitfold.search import Batch, Hits, RadiusHits, check_ids, group_radius_hits
@@ -198,6 +198,9 @@ class LanceStore(TableStore):
 
     def _compile_conditions(self, groups: list[list[Condition]]) -> Any:
         return to_expression(groups)
+
+    def _find_meeting(self, ids: Ids, conditions: Any) -> Ids:
+        return self._table.find_ids(ids, conditions)
 
     def _snapshot(self) -> AbstractContextManager[None]:
         return self._table.snapshot()

@@ -80,16 +80,14 @@ class LanceTable:
             if pending:
                 yield pa.Table.from_batches(pending)
 
-    def fetch(self, ids: Ids, columns: list[str]) -> Any:
-        """Return the rows of those ids that are present, in any order."""
+    def fetch(self, ids: Ids, columns: list[str], condition: Any = None) -> Any:
+        """Return the rows of those ids that are present and meet a condition, in any order."""
         import pyarrow as pa
 
         step = _MAX_IDS_PER_FILTER
-        tables = [
-            table
-            for start in range(0, len(ids), step)
-            for table in self.read(columns, self.has_id(ids[start : start + step]))
-        ]
+        has_ids = [self.has_id(ids[start : start + step]) for start in range(0, len(ids), step)]
+        filters = has_ids if condition is None else [has_id & condition for has_id in has_ids]
+        tables = [table for each in filters for table in self.read(columns, each)]
         if tables:
             return pa.concat_tables(tables)
         with self.translate_errors():
@@ -101,9 +99,9 @@ class LanceTable:
 
         return col(self._id).isin(ids.tolist())
 
-    def find_ids(self, ids: Ids) -> Ids:
-        """Return those of some ids that are present."""
-        return np.asarray(self.fetch(ids, [self._id])[self._id].to_numpy(), np.int64)
+    def find_ids(self, ids: Ids, condition: Any = None) -> Ids:
+        """Return those of some ids that are present and meet a condition."""
+        return np.asarray(self.fetch(ids, [self._id], condition)[self._id].to_numpy(), np.int64)
 
     def next_id(self) -> int:
         """Return the id after the largest that was ever used.

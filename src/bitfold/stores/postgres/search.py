@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from bitfold._types import Ids
 from bitfold.codes import Codes
 from bitfold.search import Hits, RadiusHits, group_radius_hits
 from bitfold.stores.conditions import Condition
@@ -45,6 +46,15 @@ def probe_index(
         cursor.execute(set_local, ["hnsw.iterative_scan", "strict_order"])
         order = "ORDER BY {code} <~> q.code LIMIT {k}"
         return _run(table, _SELECT + order, codes, conditions, k=k)
+
+
+def find_meeting(table: PostgresTable, ids: Ids, conditions: tuple[Any, list[Any]]) -> Ids:
+    """Return those of some ids whose rows meet conditions."""
+    where, parameters = conditions
+    statement = table.sql("SELECT {id} FROM {table} WHERE {id} = ANY(%s) AND {where}", where=where)
+    with table.cursor() as cursor:
+        cursor.execute(statement, [ids.tolist(), *parameters])
+        return np.array(cursor.fetchall(), np.int64).reshape(-1)
 
 
 def _run(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
-from bitfold._types import Float32Array
+from bitfold._types import Float32Array, Ids
 from bitfold.codes import Codes, count_bytes
 from bitfold.errors import StoreError
 from bitfold.search import Batch, Hits, RadiusHits, check_ids
@@ -244,6 +244,9 @@ class PgvectorStore(TableStore):
 
     def _compile_conditions(self, groups: list[list[Condition]]) -> Any:
         return search.compile_conditions(groups)
+
+    def _find_meeting(self, ids: Ids, conditions: Any) -> Ids:
+        return search.find_meeting(self._table, ids, conditions)
 
     @contextmanager
     def _snapshot(self) -> Iterator[None]:
