@@ -80,7 +80,7 @@ class HammingIndex(CodeIndex):
             If an id appears twice or is already present.
         """
         with self._writing:
-            current = self._check_codes(codes)
+            current = self._check_codes(codes, "index.add(hasher.encode(X))")
             assigner = IdAssigner("HammingIndex", current.next_id)
             assigned = assigner.assign(ids, len(codes))
             if not len(codes):
@@ -161,7 +161,7 @@ class HammingIndex(CodeIndex):
         >>> hits.ids.tolist(), hits.distances.tolist(), hits.n_tied.tolist()
         ([[0, 1]], [[0.25, 5.0]], [1])
         """
-        current = self._check_codes(codes)
+        current = self._check_codes(codes, "index.search(hasher.encode(Q))")
         k = _validation.check_integer(k, "k", "search", low=1)
         check_rerank(rerank, query_embedding)
         queries = make_queries(codes, query_embedding)
@@ -194,7 +194,7 @@ class HammingIndex(CodeIndex):
         ModelMismatchError
             If the query codes were made by another model than those in the index.
         """
-        current = self._check_codes(codes)
+        current = self._check_codes(codes, "index.within(hasher.encode(Q))")
         radius = min(_validation.check_integer(radius, "radius", "within", low=0), self.n_bits)
         return current.segments.within(codes.words(), radius)
 
@@ -340,8 +340,8 @@ class HammingIndex(CodeIndex):
         replaced = self._generation.segments.replace(segments)
         self._generation = Generation(replaced, next_id, digest)
 
-    def _check_codes(self, codes: Any) -> Generation:
+    def _check_codes(self, codes: Any, call: str) -> Generation:
         """Return the current generation; raise unless the codes fit it."""
         current = self._generation
-        current.check_codes(codes)
+        current.check_codes(codes, call)
         return current

@@ -178,7 +178,7 @@ class Store(CodeIndex):
         ModelMismatchError
             If the stored codes were made by another model than the queries.
         """
-        self._check_queries(codes)
+        self._check_queries(codes, "store.search(hasher.encode(Q))")
         _validation.check_integer(k, "k", "search", low=1)
         conditions = self._compile_where(where)
         find = self._search_exact if exact else self._search_index
@@ -222,7 +222,7 @@ class Store(CodeIndex):
         ModelMismatchError
             If the stored codes were made by another model than the queries.
         """
-        self._check_queries(codes)
+        self._check_queries(codes, "store.within(hasher.encode(Q))")
         _validation.check_integer(radius, "radius", "within", low=0)
         return self._search_within(codes, min(radius, self.n_bits), self._compile_where(where))
 
@@ -309,8 +309,8 @@ class Store(CodeIndex):
             found.ids[is_short], found.distances[is_short] = rest.ids, rest.distances
         return found
 
-    def _check_queries(self, codes: Any) -> None:
-        check_codes(codes, self.n_bits, type(self).__name__)
+    def _check_queries(self, codes: Any, call: str) -> None:
+        check_codes(codes, self.n_bits, type(self).__name__, call)
         combine_digests([self._model_digest, codes.model_digest])
 
     def _check_present(self, ids: Ids, is_present: BoolArray) -> None:

@@ -61,7 +61,7 @@ class BatchLoader:
 
     def _check(self, batch: Batch, assigner: IdAssigner) -> Batch:
         schema, owner = self.schema, self._owner
-        check_codes(batch.codes, schema.n_bits, owner)
+        check_codes(batch.codes, schema.n_bits, owner, "store.add(hasher.encode(X))")
         n_rows = len(batch.codes)
         ids = assigner.assign(batch.ids, n_rows)
         self.next_id = assigner.next_id
