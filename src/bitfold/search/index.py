@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
+from bitfold._progress import show_progress
 from bitfold._threads import SharedLock
 from bitfold._types import PathLike
 from bitfold.codes import Codes, combine_digests
@@ -87,9 +88,12 @@ class HammingIndex(CodeIndex):
                 return
             if ids is not None:
                 current.check_new(assigned)
-            segment = Segment.build(codes.words(), assigned)
             digest = combine_digests([current.model_digest, codes.model_digest])
-            self._replace([*current.segments.segments, segment], assigner.next_id, digest)
+            with show_progress(None) as report:
+                report("index", 0, 0)
+                segment = Segment.build(codes.words(), assigned)
+                self._replace([*current.segments.segments, segment], assigner.next_id, digest)
+                report("index", len(codes), len(codes))
 
     def remove(self, ids: ArrayLike) -> None:
         """Remove codes by id; after an error none of them is removed.

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
+from bitfold._progress import show_progress
 from bitfold._threads import SharedLock
 from bitfold._types import BoolArray, Float32Array, Ids, ProgressCallback
 from bitfold.codes import Codes, combine_digests
@@ -124,7 +125,8 @@ class Store(CodeIndex):
         ModelMismatchError
             If the store or an earlier batch has codes of another model.
         """
-        self._load(BatchLoader(batches, self._schema, type(self).__name__, progress))
+        with show_progress(progress) as report:
+            self._load(BatchLoader(batches, self._schema, type(self).__name__, report))
 
     @synchronized_read
     def search(
