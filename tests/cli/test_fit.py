@@ -29,7 +29,7 @@ def test_default_method(warm: Run, files: Path, tmp_path: Path) -> None:
     assert bf.load(out).encode(X) == again.encode(X)
 
 
-@pytest.mark.parametrize("labels", ["labels.txt", "x.h5:labels", "x.parquet:label"])
+@pytest.mark.parametrize("labels", ["labels.txt", "x.h5:labels", "x.parquet:label", "x.csv:label"])
 def test_labels(warm: Run, files: Path, tmp_path: Path, labels: str) -> None:
     out = tmp_path / "m.bitfold"
     summary = parse_json(
