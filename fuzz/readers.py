@@ -181,6 +181,11 @@ READERS: dict[str, Target] = {
     "fvecs": Target(lambda: [samples.make_texmex_file()], partial(_check_vectors, "x.fvecs")),
     "parquet": Target(samples.make_parquet_files, partial(_check_vectors, "x.parquet")),
     "hdf5": Target(samples.make_hdf5_files, partial(_check_vectors, "x.h5")),
+    "csv": Target(samples.make_csv_files, partial(_check_vectors, "x.csv")),
+    "jsonl": Target(samples.make_jsonl_files, partial(_check_vectors, "x.jsonl")),
+    "tensors": Target(
+        lambda: [samples.make_safetensors_file()], partial(_check_vectors, "x.safetensors")
+    ),
     "zarr": Target(partial(_folder_seeds, "x.zarr", samples.write_zarr), _check_zarr),
     "idx": Target(lambda: [samples.make_idx_file()], _check_idx),
     "labels": Target(lambda: [b"1\n2\n-1\n", "ä\n\n7".encode()], partial(_check_labels, "y.txt")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pyarrow as pa
+import safetensors.numpy
 import zarr
 from PIL import Image
 from pyarrow import parquet
@@ -85,6 +87,25 @@ def make_hdf5_files() -> list[bytes]:
         write_and_read("x.h5", write),
         write_and_read("x.h5", lambda path: write(path, **packed)),
     ]
+
+
+def make_csv_files() -> list[bytes]:
+    """Return tables of numbers, with and without a header and a column of text."""
+    rows = [",".join(map(str, row)) for row in X[:6].tolist()]
+    named = ["id;text;v0;v1", '7;"a, b";0.5;1', "8;c;-1e-3;2"]
+    return ["\n".join(table).encode() for table in (rows, ["a,b,c,d", *rows], named)]
+
+
+def make_jsonl_files() -> list[bytes]:
+    """Return arrays, and objects with an array."""
+    rows = X[:6].tolist()
+    items = [{"id": i, "v": row} for i, row in enumerate(rows)]
+    return ["\n".join(map(json.dumps, values)).encode() for values in (rows, items)]
+
+
+def make_safetensors_file() -> bytes:
+    """Return two tensors."""
+    return safetensors.numpy.save({"vectors": X, "y": X[:, 0]})
 
 
 def make_idx_file() -> bytes:

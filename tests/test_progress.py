@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import bitfold as bf
-from bitfold._progress import ignore_progress, ignore_step, show_progress
+from bitfold import _progress
+from bitfold._progress import ignore_progress, ignore_step, show_progress, track
 from bitfold.hashers import PCAH
+from bitfold.metrics import closest_neighbors
+
+DELAY = 0.02
 
 
 @pytest.fixture
-def bars() -> Iterator[None]:
+def bars(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(_progress, "DELAY_SECONDS", DELAY)
     bf.set_progress(True)
     yield
     bf.set_progress(False)
+
+
+def wait_for_bars() -> None:
+    time.sleep(10 * DELAY)
 
 
 def test_silent_by_default(capsys: pytest.CaptureFixture[str]) -> None:
@@ -24,6 +39,7 @@ def test_silent_by_default(capsys: pytest.CaptureFixture[str]) -> None:
         report("stage", 1, 2)
     ignore_step(1, 2)
     assert report is ignore_progress
+    assert list(track("ab", "stage", 2)) == ["a", "b"]
     assert capsys.readouterr() == ("", "")
 
 
@@ -31,12 +47,38 @@ def test_silent_by_default(capsys: pytest.CaptureFixture[str]) -> None:
 def test_bars_go_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     with show_progress(None) as report:
         report("neighbors", 1, 2)
+        wait_for_bars()
         report("neighbors", 2, 2)
         report("unknown total", 1, 0)
     out, err = capsys.readouterr()
     assert not out
-    assert "neighbors" in err
-    assert "unknown total" in err
+    first, second = err.strip().splitlines()
+    assert first.startswith("neighbors") and "100%" in first
+    assert second.startswith("unknown total") and "%" not in second.replace(" 0%", "")
+
+
+def test_short_calls_show_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    bf.set_progress(True)
+    try:
+        with show_progress(None) as report:
+            report("neighbors", 2, 2)
+    finally:
+        bf.set_progress(False)
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.usefixtures("bars")
+def test_only_the_outer_call_shows_bars(capsys: pytest.CaptureFixture[str]) -> None:
+    with show_progress(None) as report:
+        with show_progress(None) as inner:
+            assert inner is ignore_progress
+        report("outer", 1, 2)
+        wait_for_bars()
+    assert "outer" in capsys.readouterr().err
+    with pytest.raises(KeyError), show_progress(None):
+        raise KeyError
+    with show_progress(None) as report:
+        assert report is not ignore_progress  # the error has ended the turn of the call before
 
 
 @pytest.mark.usefixtures("bars")
@@ -44,16 +86,86 @@ def test_own_callback_comes_first(capsys: pytest.CaptureFixture[str]) -> None:
     seen = []
     with show_progress(lambda *step: seen.append(step)) as report:
         report("stage", 1, 2)
+        wait_for_bars()
     assert seen == [("stage", 1, 2)]
     assert capsys.readouterr().err == ""
 
 
+X = np.random.default_rng(0).standard_normal((600, 4)).astype(np.float32)
+
+
+def slow_blocks() -> Iterator[NDArray[np.float32]]:
+    for start in range(0, len(X), 200):
+        wait_for_bars()
+        yield X[start : start + 200]
+
+
+def build_large_index() -> None:
+    rng = np.random.default_rng(0)
+    index = bf.HammingIndex(64)
+    index.add(bf.Codes(rng.integers(0, 256, (2_000_000, 8), np.uint8), 64))
+
+
+CALLS: dict[str, Callable[[], Any]] = {
+    "mean": lambda: PCAH(n_bits=2).fit(slow_blocks),
+    "encode": lambda: PCAH(n_bits=2).fit(X).encode(slow_blocks),
+    "embed": lambda: PCAH(n_bits=2).fit(X).embed(slow_blocks),
+    "index": build_large_index,
+    "exact neighbors": lambda: closest_neighbors(np.tile(X, (200, 1)), X, k=3),
+}
+
+
 @pytest.mark.usefixtures("bars")
-def test_fit_and_encode_show_bars(capsys: pytest.CaptureFixture[str]) -> None:
-    X = np.random.default_rng(0).standard_normal((50, 4))
-    bf.IMH(n_bits=4, random_state=0).fit(X)
-    assert capsys.readouterr().err
-    hasher = PCAH(n_bits=2).fit(X)
+@pytest.mark.parametrize("stage", CALLS)
+def test_long_calls_show_bars(stage: str, capsys: pytest.CaptureFixture[str]) -> None:
+    CALLS[stage]()
+    assert stage in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("bars")
+@pytest.mark.parametrize("method", ["search", "within"])
+def test_long_searches_show_bars(method: str, capsys: pytest.CaptureFixture[str]) -> None:
+    packed = np.random.default_rng(0).integers(0, 256, (40_000, 8), np.uint8)
+    index, queries = bf.HammingIndex(64), bf.Codes(packed[:4000], 64)
+    index.add(bf.Codes(packed, 64))
     capsys.readouterr()
-    hasher.encode(X)
-    assert "encode" in capsys.readouterr().err
+    getattr(index, method)(queries, 20)
+    assert "search" in capsys.readouterr().err
+
+
+class FakeCell:
+    """The output of a notebook cell."""
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+        self.threads: set[int] = set()
+
+    def display(self, content: dict[str, str], **options: bool) -> FakeCell:
+        assert options == {"raw": True, "display_id": True}
+        self.update(content, raw=True)
+        return self
+
+    def update(self, content: dict[str, str], *, raw: bool) -> None:
+        self.shown.append(content["text/plain"])
+        self.threads.add(threading.get_ident())
+
+
+@pytest.mark.usefixtures("bars")
+def test_notebook_shows_text_in_one_output(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cell, package = FakeCell(), ModuleType("IPython.display")
+    package.display = cell.display  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
+    monkeypatch.setitem(sys.modules, "IPython.display", package)
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    with show_progress(None) as report:
+        report("fit", 0, 2)
+        assert cell.shown == []
+        wait_for_bars()
+        report("fit", 1, 2)
+        report("fit", 2, 2)
+    assert capsys.readouterr() == ("", "")
+    assert "50%" in cell.shown[0]
+    assert "100%" in cell.shown[-1]
+    assert cell.threads == {threading.get_ident()}

@@ -3,7 +3,7 @@
 Threaded BLAS inside a pool of threads oversubscribes the cores and is several times slower than
 either alone. So BLAS is limited to one thread while the pool is working.
 
-Also here: what objects need that several threads share, a lock and values computed on first use.
+Also here: a lock, and values computed on first use, for objects that several threads share.
 """
 
 from __future__ import annotations

@@ -190,7 +190,7 @@ class Codes:
         return np.unpackbits(self.packed, axis=1, count=self.n_bits)
 
     def words(self) -> UInt64Array:
-        """Return the codes as zero-padded 64-bit words, which kernels count bits in.
+        """Return the codes as zero-padded 64-bit words, the form that kernels read.
 
         Returns
         -------

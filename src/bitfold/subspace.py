@@ -61,9 +61,9 @@ def discriminant(
 def _project_canonically(Y: Float32Array, labels: AnyArray, n: int) -> Float32Array:
     """Return the linear discriminants, computed by canonical correlation with the classes.
 
-    LDA scales the same directions by the scatter within classes; if that is nearly zero in one of
-    them, it outweighs all others, and a rotation serves it alone. Here the length of each
-    direction is its correlation with the classes: 1 if they are entirely separate.
+    LDA divides the same directions by the scatter within classes. A direction with almost no such
+    scatter would outweigh all others, and the rotation would serve it alone. Here the length of
+    each direction is its correlation with the classes: 1 if they are entirely separate.
     """
     U, lengths, _ = np.linalg.svd(StandardScaler().fit_transform(Y.astype(np.float64)), False)
     U = U[:, lengths > _RELATIVE_ZERO * lengths[0]]

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 import zarr
 from pyarrow import parquet
+from safetensors.numpy import save_file
 from tests.cli.helpers import LABELS, Run, X, to_texmex
 
 import bitfold as bf
@@ -144,6 +145,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table = pa.table({"id": range(len(X)), "vectors": lists, "label": LABELS})
     parquet.write_table(table, folder / "x.parquet", row_group_size=500)
     zarr.create_array(folder / "x.zarr", shape=X.shape, chunks=(70, 64), dtype="f4")[:] = X
+    named = np.column_stack([LABELS, X])
+    header = ",".join(["label", *(f"v{i}" for i in range(64))])
+    np.savetxt(folder / "x.csv", named, "%g", ",", header=header, comments="")
+    items = ({"label": int(label), "v": row} for label, row in zip(LABELS, X.tolist(), strict=True))
+    (folder / "x.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in items))
+    save_file({"vectors": X, "labels": LABELS}, folder / "x.safetensors")
     (folder / "x.fvecs").write_bytes(to_texmex(X))
     (folder / "x.bvecs").write_bytes(to_texmex(X.astype(np.uint8)))
     (folder / "labels.txt").write_text("\n".join(map(str, LABELS)))

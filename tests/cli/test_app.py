@@ -90,7 +90,7 @@ def test_every_command_has_an_example_and_json(_: str, name: str, warm: Run) -> 
     assert "--json" in text
 
 
-@pytest.mark.parametrize("name", ["fit", "encode", "index", "push", "pull"])
+@pytest.mark.parametrize("name", ["fit", "encode", "index", "push", "pull", "sample"])
 def test_every_command_that_writes_has_force(name: str, warm: Run) -> None:
     assert "--force" in warm(name, "--help").stdout
 

@@ -19,7 +19,10 @@ import bitfold as bf
 from bitfold.hashers import LSH
 from bitfold.io import open_codes
 
-FORMATS = ["x.npy", "x.npz:vectors", "x.h5", "x.parquet", "x.zarr", "x.fvecs", "x.bvecs"]
+FORMATS = [
+    *("x.npy", "x.npz:vectors", "x.h5", "x.parquet", "x.zarr", "x.fvecs", "x.bvecs"),
+    *("x.csv:v", "x.jsonl", "x.jsonl:v", "x.safetensors"),
+]
 
 
 def assert_same_codes(first: Path, second: Path) -> None:

@@ -12,7 +12,15 @@ import pytest
 from tests.cli.helpers import Run, X, assert_fails, list_names, parse_json
 
 import bitfold as bf
+from bitfold.cli._methods import METHODS
 from bitfold.hashers import ITQ
+
+
+def test_help_lists_the_methods(warm: Run) -> None:
+    lines = [line.strip() for line in warm("fit", "--help").stdout.splitlines()]
+    for name, method in METHODS.items():
+        about = (method.__doc__ or "").split("\n")[0]
+        assert any(line and f"{name}: {about}".startswith(line) for line in lines)
 
 
 def test_default_method(warm: Run, files: Path, tmp_path: Path) -> None:
@@ -29,7 +37,7 @@ def test_default_method(warm: Run, files: Path, tmp_path: Path) -> None:
     assert bf.load(out).encode(X) == again.encode(X)
 
 
-@pytest.mark.parametrize("labels", ["labels.txt", "x.h5:labels", "x.parquet:label"])
+@pytest.mark.parametrize("labels", ["labels.txt", "x.h5:labels", "x.parquet:label", "x.csv:label"])
 def test_labels(warm: Run, files: Path, tmp_path: Path, labels: str) -> None:
     out = tmp_path / "m.bitfold"
     summary = parse_json(

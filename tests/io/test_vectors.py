@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from pyarrow import parquet
+from safetensors.numpy import save_file
 
 from bitfold.errors import FormatError, ParameterError
 from bitfold.io import open_vectors, read_labels, read_vectors
@@ -39,6 +41,10 @@ def write_parquet(path: Path) -> None:
     parquet.write_table(pa.table(columns), path, row_group_size=3)
 
 
+def write_jsonl(path: Path) -> None:
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in X.tolist()))
+
+
 def write_zarr(path: Path) -> None:
     zarr.create_array(path, shape=X.shape, dtype="f4", chunks=(2, 5))[:] = X
 
@@ -53,15 +59,23 @@ def texmex_writer(dtype: str) -> Callable[[Path], None]:
 
 WRITERS: dict[str, Callable[[Path], Any]] = {
     ".bvecs": texmex_writer("u1"),
+    ".csv": lambda path: np.savetxt(path, X, delimiter=",", header="a,b,c,d,e", comments=""),
     ".fvecs": texmex_writer("<f4"),
     ".h5": write_hdf5,
     ".hdf5": write_hdf5,
     ".ivecs": texmex_writer("<i4"),
+    ".jsonl": write_jsonl,
+    ".ndjson": write_jsonl,
     ".npy": lambda path: np.save(path, X),
     ".npz": lambda path: np.savez_compressed(path, vectors=X),
     ".parquet": write_parquet,
+    ".safetensors": lambda path: save_file({"vectors": X}, path),
+    ".tsv": lambda path: np.savetxt(path, X, delimiter="\t"),
     ".zarr": write_zarr,
 }
+
+
+READ_BY_BLOCKS = (".csv", ".jsonl", ".ndjson", ".npz", ".parquet", ".tsv", ".zarr")
 
 
 def test_every_format_is_tested() -> None:
@@ -76,7 +90,7 @@ def test_every_format_gives_the_same_matrix(suffix: str, tmp_path: Path) -> None
     assert np.array_equal(matrix, X)
     assert matrix.dtype == {".ivecs": np.int32, ".bvecs": np.uint8}.get(suffix, np.float32)
     # Contiguous formats are mapped, so that a file may be larger than memory.
-    assert isinstance(matrix, np.memmap) == (suffix not in (".npz", ".parquet", ".zarr"))
+    assert isinstance(matrix, np.memmap) == (suffix not in READ_BY_BLOCKS)
     assert np.array_equal(read_vectors(str(path)), X)
     assert open_vectors(path).shape == X.shape
 
@@ -130,7 +144,10 @@ def contents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 @pytest.mark.filterwarnings("ignore:Reading `.npy` or `.npz` file required:UserWarning")
 @given(st.data())
-@pytest.mark.parametrize("suffix", [".npy", ".npz", ".parquet", ".fvecs", ".bvecs"])
+@pytest.mark.parametrize(
+    "suffix",
+    [".npy", ".npz", ".parquet", ".fvecs", ".bvecs", ".csv", ".jsonl", ".safetensors"],
+)
 def test_damaged_file_is_read_or_rejected(
     suffix: str,
     contents: dict[str, bytes],

@@ -18,7 +18,7 @@ from bitfold.metrics import (
 
 
 def test_average_precision_is_that_of_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bitfold.metrics.embedding_scan.BLOCK_BYTES", 4 * 50 * 400)
+    monkeypatch.setattr("bitfold.metrics.interval_counts._BLOCK_BYTES", 4 * 50 * 400)
     data = datasets.digits(n_queries=50)
     hasher = ITQ(32, random_state=0).fit(data.database)
     codes, embedding = hasher.encode(data.database), hasher.embed(data.queries)

@@ -26,7 +26,7 @@ Q, QUERY_LABELS = X[:40] + 0.1, LABELS[:40]
 def test_average_precision_is_that_of_the_sorted_list(
     metric: str, name: str, block_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bitfold.metrics.vector_scan.BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr("bitfold.metrics.interval_counts._BLOCK_BYTES", block_bytes)
     rows = np.arange(100, 3000)
     relevance = Relevance.from_labels(QUERY_LABELS, LABELS[rows])
     got = vector_histograms(X, Q, relevance, rows=rows, metric=metric)

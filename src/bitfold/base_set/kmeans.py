@@ -38,7 +38,7 @@ class KMeansBase(BaseStrategy):
     Parameters
     ----------
     n_base_points
-        Number of base points, or "auto".
+        Number of base points; "auto" measures it on held-out rows, see :func:`automatic_size`.
     max_iter
         Number of Lloyd iterations.
 

@@ -102,9 +102,9 @@ def measure_noise(X: Rows | Any, rng: Seed = None) -> float:
 
     Returns
     -------
-    The mean squared distance to the nearest of up to 4,000 other rows, relative to the variance.
-    With fewer rows it is larger, in about twelve dimensions with the sixth root of their number;
-    that is taken into account.
+    The mean squared distance to the nearest of 4,000 other rows, relative to the variance. If
+    there are fewer, the nearest is farther away; the result is corrected for that, as for data of
+    twelve dimensions.
 
     Examples
     --------

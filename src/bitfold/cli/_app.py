@@ -30,6 +30,9 @@ COMMANDS: dict[str, dict[str, str]] = {
         "push": "Copy an index into Postgres, LanceDB or a faiss file.",
         "pull": "Copy codes from Postgres, LanceDB or a faiss file into an index.",
     },
+    "Try": {
+        "sample": "Write a small data set to try the commands on.",
+    },
     "Inspect": {
         "info": "Show what a model, a codes file or an index contains.",
         "verify": "Check every byte of a model, a codes file or an index.",
@@ -43,10 +46,10 @@ The command ``name`` is the function ``name`` in ``bitfold/cli/name.py``.
 
 
 def load_command(name: str) -> Any:
-    """Import the module of a command, and return its parser."""
-    function = getattr(import_module(f"bitfold.cli.{name}"), name)
+    """Import the module of a command, and return its parser; its ``EPILOG`` ends the help page."""
+    module = import_module(f"bitfold.cli.{name}")
     single = typer.Typer(add_completion=False, context_settings=app.info.context_settings)
-    single.command(name)(function)
+    single.command(name, epilog=getattr(module, "EPILOG", None))(getattr(module, name))
     return typer.main.get_command(single)
 
 

@@ -16,12 +16,13 @@ from bitfold.errors import DataError
 from bitfold.io.atomic import FULL_DISK
 
 VECTOR_FORMATS = (
-    ".npy .npz .parquet .h5 .zarr .fvecs .bvecs; FILE:NAME selects an array; "
-    "- reads .npy from stdin"
+    ".npy .npz .parquet .h5 .zarr .safetensors .csv .tsv .jsonl .fvecs .bvecs; FILE:NAME selects "
+    "an array or field, or the columns of a CSV whose names begin with NAME; - reads .npy from "
+    "stdin"
 )
 """Formats of vectors, for help texts."""
 
-LABEL_FORMATS = ".npy .npz .parquet .h5 .txt"
+LABEL_FORMATS = ".npy .npz .parquet .h5 .safetensors .csv .tsv .jsonl .txt"
 """Formats of labels, for help texts."""
 
 SPOOL_ROWS = 4096

@@ -23,7 +23,10 @@ METHODS: dict[str, type[Hasher]] = {
 
 COSINE_HELP = "Compare directions only: scale rows to unit length."
 
-METHOD_HELP = "One of " + ", ".join(sorted(METHODS))
+METHOD_LIST = "Methods:\n" + "\n".join(
+    f"{name}: {(METHODS[name].__doc__ or '').splitlines()[0]}" for name in sorted(METHODS)
+)
+"""The methods with one line each, for help texts."""
 
 
 class HasherSpec(NamedTuple):

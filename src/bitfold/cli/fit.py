@@ -10,11 +10,13 @@ from typer import Argument, Option
 
 from bitfold.cli import _inputs
 from bitfold.cli._inputs import LABEL_FORMATS, VECTOR_FORMATS
-from bitfold.cli._methods import COSINE_HELP, METHOD_HELP, HasherSpec
+from bitfold.cli._methods import COSINE_HELP, METHOD_LIST, HasherSpec
 from bitfold.cli._outputs import FORCE_HELP, check_output, explain_full_disk
 from bitfold.cli._row_lengths import suggest_cosine
 from bitfold.cli._terminal import print_summary, show_progress
 from bitfold.hashers import Hasher
+
+EPILOG = METHOD_LIST
 
 
 def fit(
@@ -26,7 +28,7 @@ def fit(
     labels: Annotated[Path | None, Option(help=f"Labels, one per row: {LABEL_FORMATS}.")] = None,
     method: Annotated[
         str | None,
-        Option(help=f"{METHOD_HELP}. Default: dualhasher, or supervisedimh with labels."),
+        Option(help="One of those listed below; dualhasher or, with labels, supervisedimh."),
     ] = None,
     settings: Annotated[
         list[str] | None,

@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from bitfold.cli._inputs import check_exists, is_codes_file
-from bitfold.cli._terminal import print_summary
+from bitfold.cli._terminal import print_summary, show_progress
 from bitfold.hashers import load
 from bitfold.io import open_codes
 from bitfold.search.disk.index_folder import verify as verify_index
@@ -25,7 +25,8 @@ def verify(
     Example: bitfold verify my.index
     """
     check_exists(path)
-    kind, counts = _verify(path)
+    with show_progress() as display, display.spinner("verifying"):
+        kind, counts = _verify(path)
     listed = ", ".join([kind, *(f"{count:,} {name}" for name, count in counts.items())])
     summary = {"path": str(path), "kind": kind, **counts}
     print_summary(summary, f"{path} is intact: {listed}.", as_json=as_json)

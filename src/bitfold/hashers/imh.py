@@ -175,8 +175,8 @@ class IMH(BaseSetHasher):
         Length of the codes.
     base
         How to choose the base set: a strategy, or "kmeans", "kmedoids", "random". None is
-        ``KMeansBase("auto")``: one base point per 10 rows, at least 400, limited to six times
-        the work of 400 base points. ``base_size_reason_`` describes the choice.
+        ``KMeansBase("auto")``: 400 base points for up to 8,000 rows, and 500 to 4,000 beyond that,
+        measured on held-out rows. ``base_size_reason_`` describes the choice.
     embedding
         How to embed the base set: a method, or "tsne", "sne", "ee", "le" (the paper's IMH-LE),
         "le_b", "lle", "isomap", "dm", "pca". None is ``TSNE()``.

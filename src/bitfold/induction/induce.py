@@ -43,8 +43,8 @@ def learn_bandwidth(neighbors: Neighbors, n_base_points: int = 1) -> float:
 
     Only differences of squared distances matter in Eq. (8), so σ² is their mean over the k
     nearest base points, relative to the nearest. Noise in unrelated directions adds the same to
-    all distances and changes nothing. With more than a thousand base points, the k nearest are
-    closer than a neighborhood is wide; σ then grows with the cube root of their number.
+    all distances and changes nothing. With more than a thousand base points, the k nearest span
+    less than a neighborhood, so σ grows with the cube root of the number of base points.
 
     Parameters
     ----------

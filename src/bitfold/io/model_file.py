@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,15 +23,12 @@ from bitfold._types import AnyArray, PathLike
 from bitfold.errors import FormatError
 from bitfold.io.atomic import replace_atomically
 from bitfold.io.file_checks import check_version, parse_json_object
+from bitfold.io.tensor_map import DTYPES, TensorMap
 
 FORMAT_VERSION = 1
 
-_DTYPES = {"BOOL": np.dtype("?")} | {
-    name: np.dtype(f"<{name[0].lower()}{int(name[1:]) // 8}")
-    for name in ("U8", "I8", "U16", "I16", "F16", "U32", "I32", "F32", "U64", "I64", "F64")
-}
 # By text, because numpy has several types of one layout, such as long and long long.
-_DTYPE_NAMES = {dtype.str: name for name, dtype in _DTYPES.items()}
+_DTYPE_NAMES = {dtype.str: name for name, dtype in DTYPES.items()}
 
 _MAX_META_BYTES = 50_000_000
 """Half the limit that safetensors has for a header; quotes in JSON can double the size."""
@@ -144,11 +140,12 @@ def read_model(path: PathLike, *, mmap: bool = False) -> StoredModel:
             if len(file.keys()) > _MAX_ARRAYS:
                 raise FormatError(f"{path} is not a model: it has {len(file.keys())} arrays.")
             if mmap:
-                metadata, named = _map_arrays(path)
+                tensors = TensorMap(path)
+                content = _parse_content(path, tensors.metadata)
+                arrays = {name: _align(tensors.array(name)) for name in tensors.names}
             else:
-                metadata, names = file.metadata(), file.keys()
-                named = ((name, file.get_tensor(name)) for name in names)
-            content, arrays = _parse_content(path, metadata), dict(named)
+                content = _parse_content(path, file.metadata())
+                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         digest = content.pop("sha256")
         is_intact = digest == _compute_digest(content, arrays)
     except SafetensorError as error:
@@ -193,7 +190,7 @@ def _convert_array(array: AnyArray, name: str, owner: str) -> AnyArray:
     if dtype is None:
         requirement = "booleans, integers or reals of at most 64 bits"
         _validation.raise_invalid(f"array {name!r}", owner, requirement, f"dtype {array.dtype}")
-    return np.asarray(array, _DTYPES[dtype], order="C")
+    return np.asarray(array, DTYPES[dtype], order="C")
 
 
 def _compute_digest(content: dict[str, Any], arrays: dict[str, AnyArray]) -> str:
@@ -219,22 +216,6 @@ def _parse_content(path: Path, metadata: Any) -> dict[str, Any]:
     if {name: type(value) for name, value in content.items()} != types or len(metadata) > 1:
         raise FormatError(f"{path} is damaged: its metadata are invalid.")
     return content
-
-
-def _map_arrays(path: Path) -> tuple[Any, Iterator[tuple[str, AnyArray]]]:
-    """Return the metadata and the arrays of a file that safetensors has validated.
-
-    The metadata come from the same map as the arrays, because the file may just have been replaced.
-    """
-    data = np.memmap(path, np.uint8, "r")
-    start = 8 + int.from_bytes(data[:8].tobytes(), "little")
-    header = parse_json_object(data[8:start].tobytes()) or {}
-
-    def view(entry: dict[str, Any]) -> AnyArray:
-        begin, end = (start + offset for offset in entry["data_offsets"])
-        return _align(data[begin:end].view(_DTYPES[entry["dtype"]]).reshape(entry["shape"]))
-
-    return header.pop("__metadata__", None), ((name, view(header[name])) for name in header)
 
 
 def _align(array: AnyArray) -> AnyArray:

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from bitfold import _validation
 from bitfold._kernels.induction import center_rows, center_unit_rows
+from bitfold._progress import ignore_step
 from bitfold._threads import borrow_buffer, map_blocks
-from bitfold._types import AnyArray, Float32Array, Float64Array, IntpArray
+from bitfold._types import AnyArray, Float32Array, Float64Array, IntpArray, StepCallback
 from bitfold.io.memory_map import release_pages
 from bitfold.io.stream import Stream
 
@@ -96,7 +97,14 @@ class Rows:
     normalize: bool = False
 
     @classmethod
-    def centered(cls, matrix: Any, owner: str, *, normalize: bool = False) -> Rows:
+    def centered(
+        cls,
+        matrix: Any,
+        owner: str,
+        *,
+        normalize: bool = False,
+        on_step: StepCallback = ignore_step,
+    ) -> Rows:
         """Return rows relative to their mean.
 
         Parameters
@@ -107,6 +115,8 @@ class Rows:
             Name of the caller, for error messages.
         normalize
             Whether to scale rows to unit length first; the mean is that of the scaled rows.
+        on_step
+            Called with (done, total), counting rows; a total of 0 is unknown.
 
         Returns
         -------
@@ -125,6 +135,7 @@ class Rows:
         for start, values in rows.blocks():
             _validation.check_distances_fit(values, owner, first_row=start)
             total += values.sum(axis=0, dtype=np.float64)
+            on_step(start + len(values), rows.n_rows or 0)
         return cls(matrix, (total / len(matrix)).astype(np.float32), owner, normalize)
 
     def __len__(self) -> int:

@@ -12,13 +12,17 @@ import numpy as np
 from bitfold import _validation
 from bitfold._types import AnyArray
 from bitfold.errors import FormatError
+from bitfold.io.formats.csv import open_csv, read_csv_labels
 from bitfold.io.formats.hdf5 import open_hdf5, read_hdf5_labels
+from bitfold.io.formats.jsonl import open_jsonl, read_jsonl_labels
 from bitfold.io.formats.npy import open_npy, read_npz, stream_npy
 from bitfold.io.formats.parquet import open_parquet, read_parquet_labels
 from bitfold.io.formats.request import ReadRequest
+from bitfold.io.formats.safetensors import open_safetensors, read_safetensors_labels
 from bitfold.io.formats.texmex import open_texmex
 from bitfold.io.formats.text import read_text_labels
 from bitfold.io.formats.zarr import open_zarr
+from bitfold.io.rows import count_rows
 from bitfold.io.stream import Stream
 
 
@@ -33,13 +37,18 @@ class FileFormat(NamedTuple):
 # To support a new format, write a module in formats/ and add its suffix here.
 FORMATS: dict[str, FileFormat] = {
     ".bvecs": FileFormat(open_texmex),
+    ".csv": FileFormat(open_csv, read_csv_labels),
     ".fvecs": FileFormat(open_texmex),
     ".h5": FileFormat(open_hdf5, read_hdf5_labels),
     ".hdf5": FileFormat(open_hdf5, read_hdf5_labels),
     ".ivecs": FileFormat(open_texmex),
+    ".jsonl": FileFormat(open_jsonl, read_jsonl_labels),
+    ".ndjson": FileFormat(open_jsonl, read_jsonl_labels),
     ".npy": FileFormat(open_npy, open_npy),
     ".npz": FileFormat(read_npz, read_npz),
     ".parquet": FileFormat(open_parquet, read_parquet_labels, can_be_folder=True),
+    ".safetensors": FileFormat(open_safetensors, read_safetensors_labels),
+    ".tsv": FileFormat(open_csv, read_csv_labels),
     ".txt": FileFormat(read_labels=read_text_labels),
     ".zarr": FileFormat(open_zarr, can_be_folder=True),
 }
@@ -58,7 +67,7 @@ def open_vectors(source: str | PathLike[str] | BinaryIO, name: str | None = None
         A file in one of the formats of :func:`read_vectors`, a folder of Parquet files, or an open
         binary file that delivers a .npy, such as ``sys.stdin.buffer``; the latter is read once.
     name
-        Name of the array, column or data set; required if the file contains several.
+        Name of the array, column, field or data set; required if the file contains several.
 
     Returns
     -------
@@ -89,15 +98,21 @@ def read_vectors(path: str | PathLike[str], name: str | None = None) -> AnyArray
 
     The format follows from the suffix: ``.npy``; ``.npz``; ``.parquet``, a column of lists of one
     length (needs ``bitfold[parquet]``); ``.h5`` and ``.hdf5`` (need ``bitfold[hdf5]``); ``.zarr``
-    (needs ``bitfold[zarr]``); ``.fvecs``, ``.bvecs`` and ``.ivecs`` of the texmex corpus. Pickled
-    objects are never loaded.
+    (needs ``bitfold[zarr]``); ``.safetensors``; ``.fvecs``, ``.bvecs`` and ``.ivecs`` of the texmex
+    corpus. Pickled objects are never loaded. Text becomes float32:
+
+    - ``.csv`` and ``.tsv``: one vector per line, separated by tabs, semicolons or commas, with or
+      without a header. ``name`` selects the columns whose names begin with it: ``"v"`` selects
+      ``v0, v1, …``. Columns without a name, to which pandas writes row numbers, are left out.
+    - ``.jsonl`` and ``.ndjson``: an array of numbers per line, or an object with such an array in
+      the field ``name``.
 
     Parameters
     ----------
     path
         The file.
     name
-        Name of the array, column or data set; required if the file contains several.
+        Name of the array, column, field or data set; required if the file contains several.
 
     Returns
     -------
@@ -128,9 +143,11 @@ def read_labels(path: str | PathLike[str], name: str | None = None) -> AnyArray:
     Parameters
     ----------
     path
-        A .npy, .npz, .h5, .hdf5 or .parquet file; or a .txt file with one label per line.
+        A .npy, .npz, .h5, .hdf5, .parquet or .safetensors file; a .txt file with one label per
+        line; a column of a .csv or .tsv, as strings; or numbers, strings or objects with a label
+        in .jsonl or .ndjson.
     name
-        Name of the array, column or data set; required if the file contains several.
+        Name of the array, column, field or data set; required if the file contains several.
 
     Returns
     -------
@@ -163,8 +180,10 @@ def read_labels(path: str | PathLike[str], name: str | None = None) -> AnyArray:
 
 def _open_matrix(request: ReadRequest) -> Any:
     matrix = _find_reader(request, "open_vectors")(request)
-    if len(matrix.shape) != 2 or 0 in matrix.shape:
-        raise FormatError(f"{request.path} must be a matrix with rows, got shape {matrix.shape}.")
+    # The rows of some streams are not counted yet; these have at least one.
+    shape = (1, matrix.n_features) if count_rows(matrix) is None else matrix.shape
+    if len(shape) != 2 or 0 in shape:
+        raise FormatError(f"{request.path} must be a matrix with rows, got shape {shape}.")
     request.check_numeric(matrix.dtype)
     return matrix
 

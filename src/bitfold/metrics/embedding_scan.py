@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
+from bitfold._progress import show_progress
 from bitfold._types import Float32Array, ProgressCallback
 from bitfold.codes import Codes
 from bitfold.metrics.histograms import DistanceHistograms
+from bitfold.metrics.interval_counts import N_BINS, count_by_interval, items_per_block
 from bitfold.metrics.relevance import Relevance
-from bitfold.metrics.vector_scan import BLOCK_BYTES, N_BINS, QUERIES_PER_GROUP, count_intervals
 
 
 def embedding_histograms(
@@ -58,19 +62,21 @@ def embedding_histograms(
     """
     embedding = _check_embedding(query_embedding, database.n_bits)
     relevance.check_sizes(len(embedding), len(database))
+    blocks = _measure_blocks(embedding, database)
+    with show_progress(progress) as report:
+        on_step = partial(report, "asymmetric ranking")
+        return count_by_interval(blocks, relevance, (len(embedding), len(database)), on_step)
+
+
+def _measure_blocks(embedding: Float32Array, database: Codes) -> Iterator[Float32Array]:
+    """Yield the distances of the queries to blocks of codes, in units of an interval."""
     totals = np.abs(embedding).sum(axis=1, keepdims=True)
     scales = np.float32(N_BINS / 2) / np.where(totals > 0, totals, 1)
-    histograms = DistanceHistograms(*np.zeros((2, len(embedding), N_BINS), np.int64))
-    groups = list(relevance.groups(QUERIES_PER_GROUP))
-    step = max(1, BLOCK_BYTES // (4 * max(len(embedding), database.n_bits)))
+    step = items_per_block(len(embedding), database.n_bits)
     for first in range(0, len(database), step):
         signs = database[first : first + step].unpack().astype(np.float32) * 2 - 1
         # Half of (total - dot product) is the sum over the bits that differ.
-        intervals = np.maximum(totals - embedding @ signs.T, 0) * scales
-        count_intervals(histograms, intervals, groups, first)
-        if progress is not None:
-            progress("asymmetric ranking", first + len(signs), len(database))
-    return histograms
+        yield np.maximum(totals - embedding @ signs.T, 0) * scales
 
 
 def _check_embedding(query_embedding: ArrayLike, n_bits: int) -> Float32Array:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
+from bitfold._progress import show_progress
 from bitfold._threads import map_blocks
 from bitfold._types import (
     AnyArray,
@@ -85,11 +86,11 @@ def closest_neighbors(
     X, Q = open_pair(database, queries, "closest_neighbors", metric, rows)
     k = _count_neighbors(len(X), share, k)
     found = np.empty((len(Q), k), np.int32 if len(X) <= np.iinfo(np.int32).max else np.int64)
-    for start, values, centered in Q.blocks(_QUERIES_PER_BLOCK):
-        stop = start + len(values)
-        found[start:stop] = _find(X, centered, values.astype(np.float64), k)
-        if progress is not None:
-            progress("exact neighbors", stop, len(Q))
+    with show_progress(progress) as report:
+        for start, values, centered in Q.blocks(_QUERIES_PER_BLOCK):
+            stop = start + len(values)
+            found[start:stop] = _find(X, centered, values.astype(np.float64), k)
+            report("exact neighbors", stop, len(Q))
     return found
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
+from bitfold._progress import show_progress
 from bitfold._threads import map_blocks
 from bitfold._types import AnyArray, Float64Array, Int64Array, ProgressCallback
 from bitfold.codes import Codes
@@ -109,13 +110,14 @@ def distance_histograms(
 
     step = _QUERIES_PER_BLOCK
     parts = (slice(i, i + step) for i in range(0, len(queries), step))
-    for stage, counted in (
-        ("all items", map_blocks(count_found, parts)),
-        ("relevant items", map_blocks(count_relevant, checked.groups(_QUERIES_PER_GROUP))),
-    ):
-        for done in accumulate(counted):
-            if progress is not None:
-                progress(stage, done, len(queries))
+    stages = {
+        "all items": map_blocks(count_found, parts),
+        "relevant items": map_blocks(count_relevant, checked.groups(_QUERIES_PER_GROUP)),
+    }
+    with show_progress(progress) as report:
+        for stage, counted in stages.items():
+            for done in accumulate(counted):
+                report(stage, done, len(queries))
     return DistanceHistograms(found, relevant)
 
 

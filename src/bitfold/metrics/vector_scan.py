@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bitfold._threads import map_blocks
+from bitfold._progress import show_progress
 from bitfold._types import Float32Array, ProgressCallback
 from bitfold.metrics.ground_truth import open_pair
 from bitfold.metrics.histograms import DistanceHistograms
-from bitfold.metrics.relevance import QueryGroup, Relevance
+from bitfold.metrics.interval_counts import N_BINS, count_by_interval, items_per_block
+from bitfold.metrics.relevance import Relevance
 from bitfold.metrics.vector_blocks import VectorBlocks
-
-N_BINS = 4096
-"""Intervals of distance per query."""
-
-BLOCK_BYTES = 32 << 20
-"""Maximum size of the distances that are computed together, in float32."""
 
 _N_SAMPLED_ROWS = 1000
 """Rows whose distances determine the intervals."""
 
 _FAR_QUANTILE = 0.99
 """Items farther than this share of the sample are counted together in the last interval."""
-
-QUERIES_PER_GROUP = 16
-"""Number of queries that a thread counts together."""
 
 
 def vector_histograms(
@@ -77,20 +71,22 @@ def vector_histograms(
     >>> found.sum(), relevant.sum()
     (np.int64(4), np.int64(2))
     """
-    import faiss  # takes long to import
-
     X, Q = open_pair(database, queries, "vector_histograms", metric, rows)
     relevance.check_sizes(len(Q), len(X))
-    centered = Q.block(0, len(Q)).centered
-    scales = np.float32(N_BINS) / _find_far_distances(X, centered)
-    histograms = DistanceHistograms(*np.zeros((2, len(Q), N_BINS), np.int64))
-    groups = list(relevance.groups(QUERIES_PER_GROUP))
-    for first, _, block in X.blocks(max(1, BLOCK_BYTES // (4 * max(len(Q), X.n_features)))):
-        distances = np.sqrt(np.maximum(faiss.pairwise_distances(centered, block), 0))
-        count_intervals(histograms, distances * scales[:, None], groups, first)
-        if progress is not None:
-            progress("exact ranking", first + len(block), len(X))
-    return histograms
+    blocks = _measure_blocks(X, Q.block(0, len(Q)).centered)
+    with show_progress(progress) as report:
+        on_step = partial(report, "exact ranking")
+        return count_by_interval(blocks, relevance, (len(Q), len(X)), on_step)
+
+
+def _measure_blocks(X: VectorBlocks, queries: Float32Array) -> Iterator[Float32Array]:
+    """Yield the distances of the queries to blocks of rows, in units of an interval."""
+    import faiss  # takes long to import
+
+    scales = np.float32(N_BINS) / _find_far_distances(X, queries)
+    for _, _, block in X.blocks(items_per_block(len(queries), X.n_features)):
+        distances = np.sqrt(np.maximum(faiss.pairwise_distances(queries, block), 0))
+        yield distances * scales[:, None]
 
 
 def _find_far_distances(X: VectorBlocks, queries: Float32Array) -> Float32Array:
@@ -103,24 +99,3 @@ def _find_far_distances(X: VectorBlocks, queries: Float32Array) -> Float32Array:
     far: Float32Array = np.sqrt(np.quantile(sq_distances, _FAR_QUANTILE, axis=1)).astype(np.float32)
     far[far == 0] = 1
     return far
-
-
-def count_intervals(
-    histograms: DistanceHistograms, intervals: Float32Array, groups: list[QueryGroup], first: int
-) -> None:
-    """Add a block of rows to the histograms.
-
-    ``intervals`` are the distances in units of an interval, one row per query; ``first`` is the
-    position of the first row of the block.
-    """
-
-    def count(group: QueryGroup) -> None:
-        start, stop = np.searchsorted(group.items, (first, first + intervals.shape[1]))
-        relevant = group.items[start:stop] - first
-        for q in group.queries:
-            bins = np.minimum(intervals[q], N_BINS - 1).astype(np.intp)
-            histograms.found[q] += np.bincount(bins, minlength=N_BINS)
-            histograms.relevant[q] += np.bincount(bins[relevant], minlength=N_BINS)
-
-    for _ in map_blocks(count, groups):
-        pass

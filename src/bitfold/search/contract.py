@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, Self
 
 from numpy.typing import ArrayLike
@@ -228,7 +228,7 @@ class CodeIndex(ABC):
         self.close()
 
 
-def check_codes(codes: Any, n_bits: int, owner: str) -> None:
+def check_codes(codes: Any, n_bits: int, owner: str, call: str) -> None:
     """Raise unless ``codes`` are codes of the given length.
 
     Parameters
@@ -239,6 +239,8 @@ def check_codes(codes: Any, n_bits: int, owner: str) -> None:
         Length that the codes must have.
     owner
         Class that is named in the error.
+    call
+        What to call instead if ``codes`` are vectors, such as "index.add(hasher.encode(X))".
 
     Raises
     ------
@@ -249,9 +251,22 @@ def check_codes(codes: Any, n_bits: int, owner: str) -> None:
 
     Examples
     --------
-    >>> check_codes(Codes.from_bits([[0, 1]]), 2, "HammingIndex")
+    >>> check_codes(Codes.from_bits([[0, 1]]), 2, "MyIndex", "index.search(hasher.encode(Q))")
     """
     if not isinstance(codes, Codes):
-        raise ParameterTypeError("codes", owner, "bitfold.Codes", type(codes).__name__)
+        raise ParameterTypeError("codes", owner, "bitfold.Codes", _describe(codes, call))
     if codes.n_bits != n_bits:
         _validation.raise_invalid("codes", owner, f"of {n_bits} bits", f"{codes.n_bits} bits")
+
+
+def _describe(value: Any, call: str) -> str:
+    """Return the type of a value that is not codes; of vectors or bits, also what to do."""
+    kind, dtype = type(value).__name__, getattr(value, "dtype", None)
+    kind = kind if dtype is None else f"{kind} of {dtype}"
+    if str(dtype) in ("uint8", "bool"):
+        made = "Codes(packed, n_bits)" if str(dtype) == "uint8" else "Codes.from_bits(bits)"
+        return f"{kind}; convert bits with {made}, or encode vectors first: {call}"
+    is_array_like = hasattr(value, "__array__") or isinstance(value, Sequence)
+    if is_array_like and not isinstance(value, (str, bytes)):
+        return f"{kind}; encode them first: {call}"
+    return kind

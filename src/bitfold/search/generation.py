@@ -41,9 +41,12 @@ class Generation(NamedTuple):
     next_id: int = 0
     model_digest: str | None = None
 
-    def check_codes(self, codes: Any) -> None:
-        """Raise unless these are codes of the right length, and not of another model."""
-        check_codes(codes, self.segments.n_bits, _OWNER)
+    def check_codes(self, codes: Any, call: str) -> None:
+        """Raise unless these are codes of the right length, and not of another model.
+
+        ``call`` is what the user should call instead if they are vectors.
+        """
+        check_codes(codes, self.segments.n_bits, _OWNER, call)
         combine_digests([self.model_digest, codes.model_digest])
 
     def check_new(self, ids: Ids) -> None:

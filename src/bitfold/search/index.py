@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
+from bitfold._progress import show_progress
 from bitfold._threads import SharedLock
 from bitfold._types import PathLike
 from bitfold.codes import Codes, combine_digests
@@ -80,16 +81,19 @@ class HammingIndex(CodeIndex):
             If an id appears twice or is already present.
         """
         with self._writing:
-            current = self._check_codes(codes)
+            current = self._check_codes(codes, "index.add(hasher.encode(X))")
             assigner = IdAssigner("HammingIndex", current.next_id)
             assigned = assigner.assign(ids, len(codes))
             if not len(codes):
                 return
             if ids is not None:
                 current.check_new(assigned)
-            segment = Segment.build(codes.words(), assigned)
             digest = combine_digests([current.model_digest, codes.model_digest])
-            self._replace([*current.segments.segments, segment], assigner.next_id, digest)
+            with show_progress(None) as report:
+                report("index", 0, 0)
+                segment = Segment.build(codes.words(), assigned)
+                self._replace([*current.segments.segments, segment], assigner.next_id, digest)
+                report("index", len(codes), len(codes))
 
     def remove(self, ids: ArrayLike) -> None:
         """Remove codes by id; after an error none of them is removed.
@@ -170,7 +174,7 @@ class HammingIndex(CodeIndex):
         >>> index.search(Codes.from_bits(embedding > 0), among=[1]).ids.tolist()
         [[1]]
         """
-        current = self._check_codes(codes)
+        current = self._check_codes(codes, "index.search(hasher.encode(Q))")
         k = _validation.check_integer(k, "k", "search", low=1)
         check_rerank(rerank, query_embedding)
         queries, segments = make_queries(codes, query_embedding), current.segments
@@ -212,7 +216,7 @@ class HammingIndex(CodeIndex):
         ModelMismatchError
             If the query codes were made by another model than those in the index.
         """
-        current = self._check_codes(codes)
+        current = self._check_codes(codes, "index.within(hasher.encode(Q))")
         radius = min(_validation.check_integer(radius, "radius", "within", low=0), self.n_bits)
         if among is None:
             return current.segments.within(codes.words(), radius)
@@ -361,8 +365,8 @@ class HammingIndex(CodeIndex):
         replaced = self._generation.segments.replace(segments)
         self._generation = Generation(replaced, next_id, digest)
 
-    def _check_codes(self, codes: Any) -> Generation:
+    def _check_codes(self, codes: Any, call: str) -> Generation:
         """Return the current generation; raise unless the codes fit it."""
         current = self._generation
-        current.check_codes(codes)
+        current.check_codes(codes, call)
         return current

@@ -12,6 +12,7 @@ import numpy as np
 
 from bitfold._kernels import buckets, scan
 from bitfold._kernels.keys import unpack_keys
+from bitfold._progress import track
 from bitfold._threads import map_blocks
 from bitfold._types import Int64Array, UInt32Array, UInt64Array, Words
 from bitfold.codes import count_bytes
@@ -139,7 +140,7 @@ class RadiusLookup:
             return self._flatten([find(queries)])
         step = _QUERIES_PER_BLOCK
         blocks = [queries[i : i + step] for i in range(0, len(queries), step)]
-        return self._flatten(list(map_blocks(find, blocks)))
+        return self._flatten(list(track(map_blocks(find, blocks), "search", len(blocks))))
 
     def choose_plan(self, n_queries: int, radius: int) -> Plan | None:
         """Return the plan for tables, or None if a scan is expected to be faster."""

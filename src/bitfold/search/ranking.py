@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from bitfold._progress import track
 from bitfold._threads import count_threads, map_blocks
 from bitfold.search.ids import MAX_ID
 from bitfold.search.merge import merge_hits
@@ -55,7 +56,9 @@ def _split_queries(segment: Segment, queries: Queries, k: int) -> Hits:
     step = min(step, max(1, _MAX_K_PER_THREAD // k))
     parts = [slice(i, i + step) for i in range(0, len(queries), step)]
     n_words = segment.words.size * len(queries)
-    for _ in map(rank, parts) if n_words < _MIN_WORDS_FOR_THREADS else map_blocks(rank, parts):
+    is_short = n_words < _MIN_WORDS_FOR_THREADS
+    ranked = map(rank, parts) if is_short else track(map_blocks(rank, parts), "search", len(parts))
+    for _ in ranked:
         pass
     return Hits(items, distances, n_tied)
 

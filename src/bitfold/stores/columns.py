@@ -86,7 +86,7 @@ def _check_value(value: Any, name: str, kind: type, owner: str) -> Any:
 
 
 def _find_unmet_requirement(value: Any, kind: type) -> str | None:
-    """Return what a value must be and is not; None if a column of type ``kind`` can hold it."""
+    """Return the requirement that a value does not meet; None if the column can hold it."""
     has_type = type(value) is kind or (kind is datetime and isinstance(value, datetime))
     if not has_type:
         return f"of type {kind.__name__}"

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
+from bitfold._progress import show_progress
 from bitfold._threads import SharedLock
 from bitfold._types import BoolArray, Float32Array, Ids, ProgressCallback
 from bitfold.codes import Codes, combine_digests
@@ -133,7 +134,8 @@ class Store(CodeIndex):
         ModelMismatchError
             If the store or an earlier batch has codes of another model.
         """
-        self._load(BatchLoader(batches, self._schema, type(self).__name__, progress))
+        with show_progress(progress) as report:
+            self._load(BatchLoader(batches, self._schema, type(self).__name__, report))
 
     @synchronized_read
     def search(
@@ -195,7 +197,7 @@ class Store(CodeIndex):
         ModelMismatchError
             If the stored codes were made by another model than the queries.
         """
-        self._check_queries(codes)
+        self._check_queries(codes, "store.search(hasher.encode(Q))")
         _validation.check_integer(k, "k", "search", low=1)
         conditions = self._compile_where(where)
         find = self._search_exact if exact else self._search_index
@@ -253,7 +255,7 @@ class Store(CodeIndex):
         ModelMismatchError
             If the stored codes were made by another model than the queries.
         """
-        self._check_queries(codes)
+        self._check_queries(codes, "store.within(hasher.encode(Q))")
         _validation.check_integer(radius, "radius", "within", low=0)
         radius, conditions = min(radius, self.n_bits), self._compile_where(where)
         if among is None:
@@ -365,8 +367,8 @@ class Store(CodeIndex):
             found.ids[is_short], found.distances[is_short] = rest.ids, rest.distances
         return found
 
-    def _check_queries(self, codes: Any) -> None:
-        check_codes(codes, self.n_bits, type(self).__name__)
+    def _check_queries(self, codes: Any, call: str) -> None:
+        check_codes(codes, self.n_bits, type(self).__name__, call)
         combine_digests([self._model_digest, codes.model_digest])
 
     def _check_present(self, ids: Ids, is_present: BoolArray) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bitfold import _validation
+from bitfold._progress import ignore_progress
 from bitfold._types import Float32Array, ProgressCallback
 from bitfold.codes import combine_digests
 from bitfold.search import Batch, IdAssigner, check_codes
@@ -42,7 +43,7 @@ class BatchLoader:
         batches: Iterable[Batch],
         schema: StoreSchema,
         owner: str,
-        progress: ProgressCallback | None = None,
+        progress: ProgressCallback = ignore_progress,
     ) -> None:
         self.schema = schema
         self.next_id = 0
@@ -56,12 +57,11 @@ class BatchLoader:
         for batch in self._batches:
             yield self._check(batch, assigner)
             n_loaded += len(batch.codes)
-            if self._progress:
-                self._progress("loading", n_loaded, 0)
+            self._progress("loading", n_loaded, 0)
 
     def _check(self, batch: Batch, assigner: IdAssigner) -> Batch:
         schema, owner = self.schema, self._owner
-        check_codes(batch.codes, schema.n_bits, owner)
+        check_codes(batch.codes, schema.n_bits, owner, "store.add(hasher.encode(X))")
         n_rows = len(batch.codes)
         ids = assigner.assign(batch.ids, n_rows)
         self.next_id = assigner.next_id

@@ -9,6 +9,7 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
+from bitfold._progress import show_progress
 from bitfold._types import Ids, ProgressCallback
 from bitfold.errors import StoreError
 from bitfold.search import Batch
@@ -102,8 +103,9 @@ class TableStore(Store):
             If the database rejects the request.
         """
         schema = StoreSchema.check(n_bits, n_features, columns, cls.__name__, cls._MAX_FEATURES)
-        loader = BatchLoader(batches, schema, cls.__name__, progress)
-        return cls._create(database, dict(connect_options or {}), table, loader, replace)
+        with show_progress(progress) as report:
+            loader = BatchLoader(batches, schema, cls.__name__, report)
+            return cls._create(database, dict(connect_options or {}), table, loader, replace)
 
     @classmethod
     def open(

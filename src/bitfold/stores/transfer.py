@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bitfold import _validation
+from bitfold._progress import show_progress
 from bitfold._types import Float32Array, Ids, ProgressCallback
 from bitfold.errors import DataError
 from bitfold.search import Batch, CodeIndex, HammingIndex
@@ -78,10 +79,10 @@ def to_index(store: CodeIndex, progress: ProgressCallback | None = None) -> Hamm
     HammingIndex(2 x 3 bits)
     """
     index, total = HammingIndex(store.n_bits), len(store)
-    for batch in store.batches():
-        index.add(batch.codes, ids=batch.ids)
-        if progress:
-            progress("reading", len(index), total)
+    with show_progress(progress) as report:
+        for batch in store.batches():
+            index.add(batch.codes, ids=batch.ids)
+            report("reading", len(index), total)
     return index
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from bitfold import _validation
 from bitfold._progress import ignore_progress, show_progress
-from bitfold._types import AnyArray, Float32Array, ProgressCallback, UInt8Array
+from bitfold._types import AnyArray, Float32Array, ProgressCallback, StepCallback, UInt8Array
 from bitfold.codes import Codes, count_bytes
 from bitfold.errors import DataError
 from bitfold.hashers.base.state import FittedState
@@ -60,8 +61,10 @@ class Encoder(FittedState, ABC):
             If the hasher is not fitted.
         """
         rows = self._open_rows(X)
-        parts = self._map_blocks(rows, self._embed_block)
-        return _stack(parts, rows.n_rows, self.n_bits_, np.float32)
+        with show_progress(None) as report:
+            parts = self._map_blocks(rows, self._embed_block)
+            counted = _count_rows(parts, rows, partial(report, "embed"))
+            return _stack(counted, rows.n_rows, self.n_bits_, np.float32)
 
     def encode(self, X: Any, *, progress: ProgressCallback | None = None) -> Codes:
         """Return the packed codes. Each depends on its own row alone, bit for bit.
@@ -144,10 +147,8 @@ class Encoder(FittedState, ABC):
     def _encode_parts(
         self, rows: Rows, first: int, progress: ProgressCallback
     ) -> Iterator[tuple[int, UInt8Array]]:
-        for start, packed in self._map_blocks(rows, self._encode_block, first):
-            yield start, packed
-            done = start + len(packed)
-            progress("encode", done, rows.n_rows or done)
+        parts = self._map_blocks(rows, self._encode_block, first)
+        return _count_rows(parts, rows, partial(progress, "encode"))
 
     def _encode_block(self, values: Float32Array) -> UInt8Array:
         return np.packbits(self._embed_block(values) > 0, axis=1)
@@ -160,6 +161,16 @@ class Encoder(FittedState, ABC):
         # Handing a single block to another thread takes longer than it saves.
         several = rows.n_rows is None or rows.n_rows - first > step
         return rows.map(lambda values, start: work(values), step, first=first, spread=several)
+
+
+def _count_rows(
+    parts: Iterator[tuple[int, AnyArray]], rows: Rows, on_step: StepCallback
+) -> Iterator[tuple[int, AnyArray]]:
+    """Yield the results of blocks, and report how many rows are done."""
+    for start, part in parts:
+        yield start, part
+        done = start + len(part)
+        on_step(done, rows.n_rows or done)
 
 
 def _stack(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +12,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import _get_feature_names, check_is_fitted
 
-from bitfold import _progress, _validation
+from bitfold import _validation
+from bitfold._progress import show_progress
 from bitfold._types import PathLike, ProgressCallback, UInt8Array
 from bitfold.errors import DataError
 from bitfold.hashers import _persistence
@@ -139,8 +141,10 @@ class Hasher(Encoder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         else:
             matrix = check_source(X, owner, min_rows=2, single_pass=False)
             names = None if isinstance(matrix, Stream) else _get_feature_names(X)
-        rows = Rows.centered(matrix, owner, normalize=self.normalize)
-        return self.fit_rows(rows, y, feature_names=names, progress=progress)
+        with show_progress(progress) as report:
+            on_step = partial(report, "mean")
+            rows = Rows.centered(matrix, owner, normalize=self.normalize, on_step=on_step)
+            return self.fit_rows(rows, y, feature_names=names, progress=report)
 
     def fit_rows(
         self,
@@ -176,11 +180,9 @@ class Hasher(Encoder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         DataError
             If the vectors or labels cannot be used.
         """
-        if progress is None and _progress.bars_enabled:
-            with _progress.draw_bars() as bars:
-                return self.fit_rows(rows, y, feature_names=feature_names, progress=bars)
         _validation.check_not_absurd(getattr(self, "n_bits", None), rows.owner)
-        fitted = self._learn(rows, y, progress or (lambda stage, done, total: None))
+        with show_progress(progress) as report:
+            fitted = self._learn(rows, y, report)
         _check_finite_state(fitted, rows.owner)
         for name in ("feature_names_in_", *self._optional_arrays):
             self.__dict__.pop(name, None)

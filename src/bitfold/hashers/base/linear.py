@@ -82,8 +82,8 @@ class LinearHasher(Hasher):
     def _encode_block(self, values: Float32Array) -> UInt8Array:
         """Return the signs of ``_embed_block``, faster.
 
-        They are those of a matrix product; only where its rounding could matter are the exact
-        reals computed.
+        A matrix product gives the signs. Exact reals are computed only where its rounding could
+        change a sign.
         """
         transposed, lengths = self._derive("transposed", self._transpose_directions)
         approximate = borrow_buffer("products", (len(values), self.n_bits_))

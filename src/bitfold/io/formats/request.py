@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from bitfold import _validation
 from bitfold._types import PathLike
-from bitfold.errors import FormatError
+from bitfold.errors import FormatError, ParameterError
 
 READ_ERRORS: tuple[type[Exception], ...] = (
     *(ValueError, TypeError, KeyError, OSError, EOFError, OverflowError, MemoryError),
@@ -55,7 +55,7 @@ def translate_errors(path: PathLike, expected: str, *errors: type[Exception]) ->
     translated = errors or READ_ERRORS
     try:
         yield
-    except FormatError:
+    except (FormatError, ParameterError):
         raise
     except translated as error:
         raise FormatError(f"{path} is not a valid file: expected {expected}.") from error
