@@ -57,7 +57,7 @@ def test_written_numbers_are_read_exactly(
 
 @pytest.mark.parametrize("index", [True, False])
 @pytest.mark.parametrize("names", [None, ["a", "b", "c"]])
-def test_row_and_column_numbers_of_pandas_are_no_data(
+def test_row_and_column_numbers_of_pandas_are_skipped(
     index: bool, names: list[str] | None, tmp_path: Path
 ) -> None:
     pd.DataFrame(X, columns=names).to_csv(tmp_path / "x.csv", index=index)
