@@ -30,6 +30,11 @@ from bitfold.hashers import ITQ
 
 N_ROWS, N_QUERIES, K = 1_000_000, 1000, 10
 
+MANY, N_MANY = 1000, 200
+"""Number of items per query, and of queries, for many candidates."""
+
+N_CLUSTERS = 1000
+
 N_ASYMMETRIC = 200
 """Number of queries of asymmetric search."""
 
@@ -43,6 +48,9 @@ def run() -> list[Ratio]:
         *compare_random_codes(64, 2.0),
         *compare_random_codes(128, 1.5),
         *compare_random_codes(256, 1.5),
+        *compare_large_k(),
+        *compare_filters(),
+        compare_kmeans(),
         *compare_radius(),
         *compare_asymmetric(),
         *compare_learned_codes(),
@@ -89,10 +97,71 @@ def compare_random_codes(n_bits: int, bound: float) -> list[Ratio]:
     return ratios
 
 
-def check_distances(index: bf.HammingIndex, flat: faiss.IndexBinaryFlat, queries: bf.Codes) -> None:
+def check_distances(
+    index: bf.HammingIndex, flat: faiss.IndexBinaryFlat, queries: bf.Codes, k: int = K
+) -> None:
     """Check that distances are equal; ids may differ within a tie."""
-    distances, _ = flat.search(queries.packed, K)
-    np.testing.assert_array_equal(index.search(queries, K).distances, distances)
+    distances, _ = flat.search(queries.packed, k)
+    np.testing.assert_array_equal(index.search(queries, k).distances, distances)
+
+
+def compare_large_k() -> list[Ratio]:
+    """Compare the top 1,000 of random codes, by codes and by embedding."""
+    database, queries = make_random_codes(N_ROWS, 128, 0), make_random_codes(N_MANY, 128, 1)
+    index, flat = make_index(database), make_flat_index(database)
+    check_distances(index, flat, queries[:50], MANY)
+    ours, theirs = time_both(
+        lambda: index.search(queries, MANY), lambda: flat.search(queries.packed, MANY)
+    )
+    name = f"top-1,000, 1,000,000 × 128 bits, {N_MANY} queries"
+    note = f"{ours:.3f} s, faiss {theirs:.3f} s"
+    ratios = [Ratio(f"{name}: times faiss flat", theirs / ours, 3, at_least=True, note=note)]
+    embedding = np.random.default_rng(1).standard_normal((50, 128), dtype=np.float32)
+    few = bf.Codes.from_bits(embedding > 0)
+    index.search(few[:5], MANY, query_embedding=embedding[:5])  # compiles the kernel
+    many, ten = time_both(
+        lambda: index.search(few, MANY, query_embedding=embedding),
+        lambda: index.search(few, K, query_embedding=embedding),
+    )
+    note = f"50 queries: {many:.3f} s, top-10 {ten:.3f} s"
+    name = "asymmetric top-1,000, 1,000,000 × 128 bits: of the asymmetric top-10"
+    return [*ratios, Ratio(name, many / ten, 3, note=note)]
+
+
+def compare_filters() -> list[Ratio]:
+    """Compare the top 10 among 1 % of the items with the search of all."""
+    database, queries = make_random_codes(N_ROWS, 128, 0), make_random_codes(N_QUERIES, 128, 1)
+    index = make_index(database)
+    left = np.sort(np.random.default_rng(2).choice(N_ROWS, N_ROWS // 100, replace=False))
+    mask = np.zeros(N_ROWS, bool)
+    mask[left] = True
+    expected = make_flat_index(database[left]).search(queries.packed[:50], K)[0]
+    ratios = []
+    for kind, among in (("ids", left), ("a mask", mask)):
+        found = index.search(queries[:50], K, among=among).distances
+        np.testing.assert_array_equal(found, expected)
+        ours, every = time_both(
+            lambda among=among: index.search(queries, K, among=among),  # type: ignore[misc]
+            lambda: index.search(queries, K),
+        )
+        name = f"top-10 among 1 % of 1,000,000 × 128 bits, by {kind}: of the search of all"
+        note = f"{ours:.3f} s, all {every:.3f} s"
+        ratios.append(Ratio(name, ours / every, 0.15, note=note))
+    return ratios
+
+
+def compare_kmeans() -> Ratio:
+    """Compare clustering with bare passes of xor and popcount, one per iteration and center."""
+    codes, centers = make_random_codes(N_ROWS, 64, 0), make_random_codes(N_CLUSTERS, 64, 1)
+    words = np.ascontiguousarray(codes.words().T)
+    kmeans = bf.HammingKMeans(N_CLUSTERS, max_iter=5, tol=0, random_state=0)
+    scan_codes(centers[:2], words)  # compiles the kernels
+    kmeans.fit(codes[:N_CLUSTERS])
+    ours, limit = time_both(lambda: kmeans.fit(codes), lambda: scan_codes(centers, words))
+    n_passes = kmeans.n_iter_ + 1  # the codes are also compared with the first centers
+    note = f"{ours:.2f} s for {kmeans.n_iter_} iterations, one pass {limit:.2f} s"
+    name = "k-means, 1,000,000 × 64 bits, 1,000 clusters: of bare popcount passes"
+    return Ratio(name, ours / limit / n_passes, 2.5, note=note)
 
 
 def run_usearch(database: bf.Codes, queries: bf.Codes) -> None:

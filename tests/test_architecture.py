@@ -26,7 +26,7 @@ LAYERS: list[set[str]] = [
     {"_linalg"},
     {"neighbors"},
     {"base_set", "embedding", "induction", "subspace", "rotation", "metrics", "features", "search"},
-    {"hashers", "datasets", "stores"},
+    {"estimators", "hashers", "datasets", "stores"},
     {"distributed", "evaluation"},
     {"testing"},
     {"explorer"},

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bitfold._progress import set_progress
     from bitfold.base_set import KMeansBase, KMedoidsBase, RandomBase
     from bitfold.codes import Codes
+    from bitfold.estimators import HammingKMeans, HammingNeighborsTransformer
     from bitfold.hashers import IMH, ITQ, DualHasher, SupervisedIMH, load
     from bitfold.search import HammingIndex, RerankByEmbedding, RerankByVectors
 
@@ -32,6 +33,8 @@ __all__ = [
     "Codes",
     "DualHasher",
     "HammingIndex",
+    "HammingKMeans",
+    "HammingNeighborsTransformer",
     "KMeansBase",
     "KMedoidsBase",
     "RandomBase",
@@ -49,6 +52,8 @@ _HOMES = {
     "Codes": "bitfold.codes",
     "DualHasher": "bitfold.hashers",
     "HammingIndex": "bitfold.search",
+    "HammingKMeans": "bitfold.estimators",
+    "HammingNeighborsTransformer": "bitfold.estimators",
     "IMH": "bitfold.hashers",
     "ITQ": "bitfold.hashers",
     "KMeansBase": "bitfold.base_set",

@@ -54,6 +54,18 @@ def group(words: Words, table: Int32Array, code_of: UInt32Array) -> int:
     return count
 
 
+def group_rows(words: Words) -> tuple[Words, UInt32Array]:
+    """Return the distinct codes in the order of their first items, and the code of each item.
+
+    ``words`` has one row per item.
+    """
+    rows, n = words.copy(), len(words)
+    code_of = np.empty(n, np.uint32)
+    table = np.full(1 << int(2 * max(n, 1)).bit_length(), -1, np.int32)
+    n_distinct = group(rows, table, code_of)
+    return rows[:n_distinct], code_of
+
+
 @njit(nogil=True, cache=True)
 def list_members(code_of: UInt32Array, starts: UInt32Array, members: UInt32Array) -> None:
     """Sort items by code: those of code c are ``members[starts[c]:starts[c + 1]]``, ascending."""

@@ -57,17 +57,14 @@ class Segment:
         if len(ids) > 1 and not (ids[1:] > ids[:-1]).all():
             order = np.argsort(ids, kind="stable")
             words, ids = words[order], ids[order]
-        words = words.copy()
-        n = len(words)
-        code_of = np.empty(n, np.uint32)
-        table = np.full(1 << int(2 * max(n, 1)).bit_length(), -1, np.int32)
-        n_distinct = distinct.group(words, table, code_of)
+        rows, code_of = distinct.group_rows(words)
+        n, n_distinct = len(words), len(rows)
         if n_distinct == n:
             starts, members = np.empty(0, np.uint32), np.empty(0, np.uint32)
         else:
             starts, members = np.empty(n_distinct + 1, np.uint32), np.empty(n, np.uint32)
             distinct.list_members(code_of, starts, members)
-        columns = np.ascontiguousarray(words[:n_distinct].T)
+        columns = np.ascontiguousarray(rows.T)
         return cls(columns, starts, members, ids, np.empty(0, bool))
 
     @classmethod
