@@ -36,7 +36,11 @@ def module_name(path: Path) -> str:
     return ".".join(part for part in parts if part != "__init__")
 
 
-MODULES = [module_name(path) for path in sorted(ROOT.rglob("*.py")) if declares_names(path)]
+MODULES = [
+    module_name(path)
+    for path in sorted(ROOT.rglob("*.py"))
+    if declares_names(path) and "._" not in module_name(path)
+]
 
 
 def rank(name: str) -> tuple[int, list[tuple[int, int | str]]]:

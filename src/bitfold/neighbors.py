@@ -17,7 +17,8 @@ from bitfold._kernels import shortlist as _shortlist
 from bitfold._linalg.inverted_lists import MAX_LISTS, InvertedLists, build_lists, midpoints
 from bitfold._threads import borrow_buffer
 from bitfold._types import Float32Array, Float64Array, Int32Array, Int64Array
-from bitfold.io.rows import Rows, block_length
+from bitfold.io.blocks import block_length
+from bitfold.io.rows import Rows
 
 __all__ = [
     "NearestBasePoints",

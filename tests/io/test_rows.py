@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from bitfold._types import Float32Array
 from bitfold.errors import DataError, ParameterTypeError
-from bitfold.io import rows
-from bitfold.io.rows import BLOCK_BYTES, Rows, block_length, scale_to_unit_length
+from bitfold.io import blocks, rows
+from bitfold.io.centering import scale_to_unit_length
+from bitfold.io.rows import Rows
 
 DTYPES = ["f2", "f4", "f8", "g", "?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", ">f4", ">i2"]
 
@@ -30,7 +31,7 @@ def read_all(rows: Rows) -> Float32Array:
 @pytest.fixture
 def short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Use blocks of 64 rows and take 10 at a time, so that a few hundred rows need several."""
-    monkeypatch.setattr(rows, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 1)
     monkeypatch.setattr(rows, "_N_SCATTERED_ROWS", 10)
 
 
@@ -79,10 +80,7 @@ def test_blocks_cover_all_rows_once_in_order() -> None:
     np.testing.assert_array_equal(np.concatenate([b.values for b in blocks]), X)
 
 
-def test_block_length() -> None:
-    assert block_length(784) == BLOCK_BYTES // (4 * 784)
-    assert block_length(1) == block_length(0) == 4096
-    assert block_length(10**9) == 64
+def test_blocks_are_shorter_if_their_results_are_wide() -> None:
     X = np.zeros((300, 2), np.uint8)
     assert len(list(uncentered(X).blocks(width=10**9))) == 5
 

@@ -13,8 +13,8 @@ from bitfold.metrics import (
     average_precision,
     embedding_histograms,
     scan_histograms,
-    vector_scan,
 )
+from bitfold.metrics.interval_counts import N_BINS
 
 
 def test_average_precision_is_that_of_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,7 +47,7 @@ def test_zero_embedding_ties_all() -> None:
 def test_farthest_code_is_in_the_last_interval() -> None:
     codes = Codes.from_bits([[0, 0, 0]])
     found, _ = embedding_histograms([[1, 2, 3]], codes, Relevance.from_labels([1], [1]))
-    assert found[0, vector_scan.N_BINS - 1] == 1
+    assert found[0, N_BINS - 1] == 1
 
 
 def test_wrong_sizes() -> None:

@@ -10,7 +10,8 @@ from scipy.sparse import csr_array
 
 from bitfold._linalg.principal import covariance
 from bitfold._types import Float32Array, Float64Array, Int64Array
-from bitfold.io.rows import Rows, block_length
+from bitfold.io.blocks import block_length
+from bitfold.io.rows import Rows
 
 
 class Scatter(NamedTuple):

@@ -58,6 +58,8 @@ class ListenAddress:
             If the address is in use, unknown or not allowed.
         """
         try:
+            if not 0 <= port < 1 << 16:  # the system would take the last 16 bits
+                raise OverflowError("port must be 0-65535")
             listener = _listen(host, port)
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or str(error)

@@ -1,30 +1,20 @@
-"""The JSON API and the page, one function per route."""
+"""The JSON API, one function per route."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Annotated, Any
 
 import anyio.to_thread
 import numpy as np
-from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
-from fastapi.responses import FileResponse
-from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp
+from fastapi import APIRouter, Depends, Query, Request, Response
 
-from bitfold._threads import count_threads
 from bitfold._version import __version__
 from bitfold.codes import Codes
-from bitfold.explorer import models, problems, queries, schemas
-from bitfold.explorer.guard import AccessRules, Guard
-from bitfold.explorer.request_body import BodyLedger, ReceivedBody
+from bitfold.explorer import models, queries, schemas
+from bitfold.explorer.request_body import ReceivedBody
 from bitfold.explorer.statistics import BitStatistics
 from bitfold.explorer.workspace import KEY_PATTERN, ModelView, Workspace
 from bitfold.search import Hits
-
-PAGE = Path(__file__).parent / "page"
 
 _CACHE_HEADERS = {"Cache-Control": "private, max-age=3600"}
 
@@ -218,56 +208,6 @@ def uploaded_image(workspace: SharedWorkspace, name: str) -> Response:
     if content is None:
         raise queries.NotFoundError("This upload is a vector, not an image.")
     return _png(content)
-
-
-def create_app(workspace: Workspace, rules: AccessRules) -> ASGIApp:
-    """Create the application.
-
-    Parameters
-    ----------
-    workspace
-        What to show.
-    rules
-        What a request must have.
-
-    Returns
-    -------
-    ASGIApp
-        The application behind its access control.
-    """
-    app = FastAPI(
-        title="bitfold explorer",
-        version=__version__,
-        description="Send the token in the header Authorization: Bearer. Errors are one sentence.",
-        docs_url=None,
-        redoc_url=None,
-        lifespan=_lifespan,
-        responses={status: {"model": schemas.Problem} for status in (403, 404, 422)},
-    )
-    app.state.workspace = workspace
-    app.include_router(router)
-    app.add_api_route("/", _page("index.html"), include_in_schema=False)
-    app.add_api_route("/docs", _page("docs.html"), include_in_schema=False)
-    app.mount("/static", StaticFiles(directory=PAGE), "static")
-    problems.add_handlers(app)
-    return Guard(app, rules)
-
-
-@asynccontextmanager
-async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    # Few threads, because each allocates a block of vectors; further requests wait.
-    anyio.to_thread.current_default_thread_limiter().total_tokens = 2 + count_threads()
-    app.state.scans = anyio.CapacityLimiter(1)
-    app.state.uploads = anyio.CapacityLimiter(1)
-    app.state.bodies = BodyLedger()
-    yield
-
-
-def _page(name: str) -> Any:
-    def page() -> FileResponse:
-        return FileResponse(PAGE / name, media_type="text/html")
-
-    return page
 
 
 def _model_info(view: ModelView) -> schemas.ModelInfo:

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp
 
 from bitfold._threads import serial_blas
 from bitfold.explorer.address import BACKLOG, ListenAddress
-from bitfold.explorer.api import create_app
+from bitfold.explorer.app import create_app
 from bitfold.explorer.connection import TimedConnection
 from bitfold.explorer.guard import AccessRules
 from bitfold.explorer.workspace import Workspace

@@ -25,7 +25,8 @@ from bitfold.hashers._eigenfunctions import (
 )
 from bitfold.hashers.base.hasher import Hasher
 from bitfold.hashers.sh import measure_extent
-from bitfold.io.rows import Rows, block_length
+from bitfold.io.blocks import block_length
+from bitfold.io.rows import Rows
 
 BANDWIDTH_FRACTION = 0.25
 """Default σ as a fraction of the root mean squared distance of two points."""
