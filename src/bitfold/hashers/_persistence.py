@@ -41,8 +41,8 @@ def describe_hasher(hasher: Hasher, root: type[Any]) -> StoredModel:
 def _collect_state(hasher: Hasher) -> StoredModel:
     names = getattr(hasher, "feature_names_in_", None)
     meta: dict[str, Any] = {
-        "params": {name: _to_json(value) for name, value in hasher.get_params(False).items()},
-        "fitted": {name: _to_json(getattr(hasher, name)) for name in hasher._fitted_scalars},
+        "params": {name: to_json(value) for name, value in hasher.get_params(False).items()},
+        "fitted": {name: to_json(getattr(hasher, name)) for name in hasher._fitted_scalars},
         "feature_names": None if names is None else [str(name) for name in names],
     }
     arrays = {name: getattr(hasher, name) for name in hasher._fitted_arrays}
@@ -59,7 +59,7 @@ def _collect_state(hasher: Hasher) -> StoredModel:
 def compute_digest(hasher: FittedState) -> str:
     """Return 16 hexadecimal digits that identify what determines the codes of a fitted hasher."""
     scalars = hasher._fitted_scalars.keys() - hasher._not_in_digest
-    values = {name: _to_json(getattr(hasher, name)) for name in scalars}
+    values = {name: to_json(getattr(hasher, name)) for name in scalars}
     digest = hashlib.sha256(json.dumps([type(hasher).__name__, values], sort_keys=True).encode())
     for name in sorted(hasher._fitted_arrays.keys() - hasher._not_in_digest):
         if (array := getattr(hasher, name)) is None:
@@ -94,12 +94,12 @@ class _UnknownClassError(Exception):
 
 def _restore_hasher(model: StoredModel, root: type[Any], kind: type[Any] | None = None) -> Hasher:
     """Build a hasher; its state is checked completely before a kernel sees it."""
-    kind = kind or _find_class(root, model.kind)
+    kind = kind or find_class(root, model.kind)
     if kind is None:
         raise _UnknownClassError(model.kind)
     params, fitted = model.meta["params"], dict(model.meta["fitted"].items())
     names = model.meta["feature_names"]
-    hasher: Hasher = kind(**{name: _from_json(value, root) for name, value in params.items()})
+    hasher: Hasher = kind(**{name: from_json(value, root) for name, value in params.items()})
     parts, arrays = _restore_parts(model, hasher, root)
     _check_scalars(fitted, hasher._fitted_scalars)
     _check_arrays(arrays, hasher._fitted_arrays, hasher._optional_arrays, fitted)
@@ -130,7 +130,7 @@ def _restore_parts(
     return parts, own
 
 
-def _find_class(root: type[Any], name: str) -> type[Any] | None:
+def find_class(root: type[Any], name: str) -> type[Any] | None:
     """Return the concrete class with this name, which may be a user's own."""
     found = [kind for kind in _iter_subclasses(root) if kind.__name__ == name]
     # The last one: in a notebook, a class may have been defined again.
@@ -144,21 +144,23 @@ def _iter_subclasses(root: type[Any]) -> Iterator[type[Any]]:
         yield from _iter_subclasses(kind)
 
 
-def _to_json(value: Any) -> Any:
+def to_json(value: Any) -> Any:
+    """Return a parameter as a value of JSON; an estimator becomes its class and parameters."""
     if isinstance(value, BaseEstimator):
-        params = {name: _to_json(v) for name, v in value.get_params(False).items()}
+        params = {name: to_json(v) for name, v in value.get_params(False).items()}
         return {"strategy": type(value).__name__, "params": params}
     if isinstance(value, np.random.Generator):
         return None  # Its state has changed since fit; only a seed can be repeated.
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _from_json(value: Any, root: type[Any]) -> Any:
+def from_json(value: Any, root: type[Any]) -> Any:
+    """Return the parameter of a value of JSON; hashers are derived from ``root``."""
     if not isinstance(value, dict):
         return value
     name = value["strategy"]
     families = (BaseStrategy, Embedding, root)
-    kind = next(filter(None, (_find_class(family, name) for family in families)), None)
+    kind = next(filter(None, (find_class(family, name) for family in families)), None)
     if kind is None:
         warnings.warn(
             f"Unknown strategy {name!r}. It is not needed for encoding, but refitting will use "
@@ -166,7 +168,7 @@ def _from_json(value: Any, root: type[Any]) -> Any:
             stacklevel=6,
         )
         return None
-    return kind(**{name: _from_json(v, root) for name, v in value["params"].items()})
+    return kind(**{name: from_json(v, root) for name, v in value["params"].items()})
 
 
 def _check_scalars(fitted: dict[str, Any], types: dict[str, type]) -> None:

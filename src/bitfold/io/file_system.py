@@ -12,7 +12,10 @@ import shutil
 from contextlib import suppress
 from io import FileIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    import sqlite3
 
 
 def create_file(path: Path) -> BinaryIO:
@@ -205,3 +208,25 @@ def sync_directory(directory: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def commit_database(connection: sqlite3.Connection, path: Path) -> None:
+    """Commit a transaction of SQLite, which writes and syncs its files itself.
+
+    Parameters
+    ----------
+    connection
+        A connection with ``PRAGMA synchronous = EXTRA``, so that the transaction is on the disk
+        when this returns.
+    path
+        The database.
+
+    Examples
+    --------
+    >>> import sqlite3
+    >>> connection = sqlite3.connect("some.sqlite", isolation_level=None)
+    >>> _ = connection.execute("BEGIN"), connection.execute("CREATE TABLE numbers (x)")
+    >>> commit_database(connection, Path("some.sqlite"))
+    >>> connection.close()
+    """
+    connection.commit()

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from bitfold import _validation
 from bitfold._progress import show_progress
 from bitfold._threads import SharedLock
-from bitfold._types import PathLike
+from bitfold._types import BoolArray, PathLike
 from bitfold.codes import Codes, combine_digests
 from bitfold.search.contract import MAX_BITS, CodeIndex, Reranker
 from bitfold.search.disk.index_folder import IndexFolder
@@ -326,12 +326,71 @@ class HammingIndex(CodeIndex):
             If another process has opened the folder for writing.
         """
         _validation.check_choice(mode, "mode", "HammingIndex.open", ("r", "a"))
-        folder = IndexFolder.open(path, mode)
+        return cls.from_folder(IndexFolder.open(path, mode))
+
+    @classmethod
+    def from_folder(cls, folder: IndexFolder) -> Self:
+        """Return the index in an open folder, which commits its changes.
+
+        Parameters
+        ----------
+        folder
+            The folder; closing the index closes it.
+
+        Returns
+        -------
+        The index.
+        """
         index = cls(folder.n_bits)
         segments = SegmentList(folder.n_bits, folder.segments)
         index._generation = Generation(segments, folder.next_id, folder.model_digest)
         index._folder = folder
         return index
+
+    def snapshot(self) -> Self:
+        """Return an index of the codes as they are now, which later changes do not affect.
+
+        Returns
+        -------
+        An index in memory that shares its arrays with this one, so it costs almost nothing.
+
+        Examples
+        --------
+        >>> index = HammingIndex(n_bits=2)
+        >>> before = index.snapshot()
+        >>> index.add(Codes.from_bits([[0, 1]]))
+        >>> len(before), len(index)
+        (0, 1)
+        """
+        copied = type(self)(self.n_bits)
+        copied._generation = self._generation
+        return copied
+
+    def contains(self, ids: ArrayLike) -> BoolArray:
+        """Return which ids belong to codes in the index.
+
+        Parameters
+        ----------
+        ids
+            Any ids.
+
+        Returns
+        -------
+        One boolean per id.
+
+        Raises
+        ------
+        ParameterError
+            If ``ids`` are not integers.
+
+        Examples
+        --------
+        >>> index = HammingIndex(n_bits=2)
+        >>> index.add(Codes.from_bits([[0, 1]]), ids=[7])
+        >>> index.contains([7, 8]).tolist()
+        [True, False]
+        """
+        return self._generation.segments.contains(check_ids(ids, "HammingIndex"))
 
     def close(self) -> None:
         """Release the folder, so that another writer can open it; closing twice is allowed."""

@@ -23,7 +23,7 @@ from bitfold.search.contract import MAX_BITS
 from bitfold.search.disk import directory
 from bitfold.search.disk import manifest as manifests
 from bitfold.search.disk.loading import describe_segment, list_files, load_segments
-from bitfold.search.disk.manifest import Manifest
+from bitfold.search.disk.manifest import Manifest, ManifestFile, ManifestStore
 from bitfold.search.disk.segment_file import DeletedFile, StoredSegment
 from bitfold.search.segment import Segment
 
@@ -64,16 +64,24 @@ class IndexFolder:
         The model digest stored with the last commit.
     """
 
-    def __init__(self, path: Path, n_bits: int, lock: BaseFileLock | None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        n_bits: int,
+        lock: BaseFileLock | None,
+        manifest_store: ManifestStore | None = None,
+    ) -> None:
         self.path = path
         self.n_bits = n_bits
         self.next_id = 0
         self.model_digest: str | None = None
+        self._manifests = ManifestFile(path) if manifest_store is None else manifest_store
         self._generation = 0
         self._stored: list[StoredSegment] = []
-        self._writer = None if lock is None else os.getpid()
-        # The lock keeps the file open, so no other file gets its number.
-        self._lock_id = None if lock is None else directory.identify_lock(path)
+        self._writer: int | None = None
+        self._lock_id: tuple[int, int] | None = None
+        if lock is not None:
+            self._become_writer()
         # Also releases the lock of an object that is garbage-collected without being closed.
         self._release = weakref.finalize(self, lock.release if lock else _do_nothing)
 
@@ -145,6 +153,60 @@ class IndexFolder:
         folder._generation = current.generation if current else 0
         return folder
 
+    @classmethod
+    def attach(cls, path: Path, manifest_store: ManifestStore, *, is_writer: bool = False) -> Self:
+        """Open an index that is part of something larger, which keeps its manifest.
+
+        Parameters
+        ----------
+        path
+            The folder.
+        manifest_store
+            Where the manifest is kept; writing it commits a change.
+        is_writer
+            Whether commits are allowed; the caller then holds the lock of the folder.
+
+        Returns
+        -------
+        The open index.
+
+        Raises
+        ------
+        FormatError
+            A file of the index is damaged.
+        """
+        folder = cls(path, manifest_store.read().n_bits, None, manifest_store)
+        if is_writer:
+            folder._become_writer()
+        folder._load()
+        return folder
+
+    @classmethod
+    def attach_new(
+        cls, path: Path, n_bits: int, manifest_store: ManifestStore, generation: int
+    ) -> Self:
+        """Prepare a new index as part of something larger; it exists after the first commit.
+
+        Parameters
+        ----------
+        path
+            The folder, whose lock the caller holds.
+        n_bits
+            Length of the codes.
+        manifest_store
+            Where the manifest is kept; writing it commits a change.
+        generation
+            Number of commits so far, so that files of an index in this folder keep their names.
+
+        Returns
+        -------
+        The folder, open for writing.
+        """
+        folder = cls(path, n_bits, None, manifest_store)
+        folder._become_writer()
+        folder._generation = generation
+        return folder
+
     @property
     def segments(self) -> list[Segment]:
         """The segments on disk, memory-mapped; each array is verified on first use."""
@@ -181,7 +243,7 @@ class IndexFolder:
             stored = [self._store(segment, number) for number, segment in enumerate(segments)]
             entries = tuple(map(describe_segment, stored))
             manifest = Manifest(self.n_bits, int(next_id), self._generation, model_digest, entries)
-            manifests.write(self.path, manifest)
+            self._manifests.write(manifest)
         except OSError as error:
             self._check_folder()
             self._undo()
@@ -209,13 +271,18 @@ class IndexFolder:
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
+    def _become_writer(self) -> None:
+        self._writer = os.getpid()
+        # The lock keeps the file open, so no other file gets its number.
+        self._lock_id = directory.identify_lock(self.path)
+
     def _load(self) -> None:
         """Open the listed files; a writer also removes leftovers."""
         if self._writer is not None:
             # The last writer may have been killed between replacing the manifest and syncing its
             # name. A power failure could then restore the old manifest, whose files are removed.
             file_system.sync_directory(self.path)
-        manifest, self._stored = load_segments(self.path)
+        manifest, self._stored = load_segments(self.path, self._manifests)
         self.n_bits, self.next_id, self._generation, self.model_digest, _ = manifest
         if self._writer is not None:
             removed = directory.remove_leftovers(self.path, manifest.files)
@@ -263,8 +330,7 @@ class IndexFolder:
             directory.remove_leftovers(self.path, listed | list_files(self._stored))
 
     def _read_manifest(self) -> Manifest | None:
-        exists = (self.path / manifests.NAME).exists()
-        return manifests.read(self.path) if exists else None
+        return self._manifests.read() if self._manifests.exists() else None
 
 
 def verify(path: PathLike) -> IndexSummary:

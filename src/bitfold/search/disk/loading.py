@@ -5,20 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from bitfold.errors import FormatError
-from bitfold.search.disk import manifest as manifests
-from bitfold.search.disk.manifest import FileEntry, Manifest, SegmentEntry
+from bitfold.search.disk.manifest import FileEntry, Manifest, ManifestStore, SegmentEntry
 from bitfold.search.disk.segment_file import DeletedFile, StoredSegment
 
 
-def load_segments(path: Path) -> tuple[Manifest, list[StoredSegment]]:
+def load_segments(path: Path, store: ManifestStore) -> tuple[Manifest, list[StoredSegment]]:
     """Open the listed files; try again if a writer has removed one in the meantime."""
-    manifest = manifests.read(path)
+    manifest = store.read()
     while True:
         try:
             segments = [_open_segment(path, manifest.n_bits, entry) for entry in manifest.segments]
             return manifest, segments
         except FileNotFoundError as error:
-            previous, manifest = manifest, manifests.read(path)
+            previous, manifest = manifest, store.read()
             if manifest == previous:
                 missing = Path(error.filename).name
                 raise FormatError(f"{path} is damaged: {missing} is missing.") from None

@@ -12,7 +12,7 @@ import json
 import re
 import zlib
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from bitfold.errors import FormatError
 from bitfold.io.array_file import ArrayFile
@@ -73,18 +73,49 @@ def parse_generation(name: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def write(directory: Path, manifest: Manifest) -> None:
-    """Replace the manifest, atomically and durably."""
+class ManifestStore(Protocol):
+    """Where a manifest is kept: a file of its own, or part of something larger."""
+
+    def exists(self) -> bool:
+        """Return whether there was a commit."""
+
+    def read(self) -> Manifest:
+        """Return the manifest of the last commit; raise FormatError if it is damaged."""
+
+    def write(self, manifest: Manifest) -> None:
+        """Replace the manifest, atomically and durably: this commits the change."""
+
+
+class ManifestFile(NamedTuple):
+    """The manifest as a JSON file in the directory of the index."""
+
+    directory: Path
+
+    def exists(self) -> bool:
+        """Return whether there was a commit."""
+        return (self.directory / NAME).exists()
+
+    def read(self) -> Manifest:
+        """Return the manifest of the last commit; raise FormatError if it is damaged."""
+        return read(self.directory)
+
+    def write(self, manifest: Manifest) -> None:
+        """Replace the manifest, atomically and durably."""
+        write(self.directory, manifest)
+
+
+def encode(manifest: Manifest) -> dict[str, Any]:
+    """Return a manifest as values that JSON can hold."""
     segments = [
         {"segment": segment._asdict(), "deleted": deleted and deleted._asdict()}
         for segment, deleted in manifest.segments
     ]
-    content = {
-        "format": _FORMAT,
-        "format_version": _FORMAT_VERSION,
-        **manifest._asdict(),
-        "segments": segments,
-    }
+    return {**manifest._asdict(), "segments": segments}
+
+
+def write(directory: Path, manifest: Manifest) -> None:
+    """Replace the manifest, atomically and durably."""
+    content = {"format": _FORMAT, "format_version": _FORMAT_VERSION, **encode(manifest)}
     text = json.dumps(content | {"crc32": _compute_checksum(content)}, indent=1)
     with replace_atomically(directory / NAME) as file:
         file.write(text.encode())
@@ -105,7 +136,7 @@ def read(directory: Path) -> Manifest:
     if not _matches_checksum(content):
         raise FormatError(f"{path} is damaged: it does not match its checksum.")
     try:
-        return _decode(content)
+        return decode(content)
     # An entry can have any wrong key, type or number.
     except (AttributeError, KeyError, TypeError, ValueError):
         raise FormatError(f"{path} is damaged: its values are not valid.") from None
@@ -124,7 +155,8 @@ def _matches_checksum(content: dict[str, Any]) -> bool:
         return False
 
 
-def _decode(content: dict[str, Any]) -> Manifest:
+def decode(content: dict[str, Any]) -> Manifest:
+    """Return the manifest in some values; raise an error of any class if they are not valid."""
     n_bits, next_id, generation, digest = (content[name] for name in Manifest._fields[:-1])
     if not (is_count(n_bits) and 1 <= n_bits <= MAX_BITS and is_count(generation)):
         raise ValueError("n_bits or generation")

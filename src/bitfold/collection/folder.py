@@ -1,0 +1,102 @@
+"""The folder of a collection: the names of its files, its lock, and leftover files."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from pathlib import Path
+
+from bitfold._types import PathLike
+from bitfold.collection.state import CollectionState
+from bitfold.io import file_system
+from bitfold.search.disk import directory
+
+DATABASE = "collection.sqlite"
+"""Name of the SQLite database, by which a collection is recognized."""
+
+_OWN_FILE = re.compile(r"(vectors|scales|ids)-[0-9]{1,15}\.bin|hasher-[0-9]{1,15}\.bitfold")
+_INDEX_FILE = re.compile(
+    r"(segment|deleted)-[0-9]{1,15}-[0-9]{1,15}\.bin|\.bitfold-[0-9a-f]{16}\.tmp"
+)
+_JOURNALS = (f"{DATABASE}-journal", f"{DATABASE}-wal", f"{DATABASE}-shm")
+
+
+def is_collection(path: PathLike) -> bool:
+    """Return whether a folder is a collection, by the name of its database.
+
+    Parameters
+    ----------
+    path
+        Any path.
+
+    Returns
+    -------
+    Whether the database exists; it may be damaged.
+
+    Examples
+    --------
+    >>> is_collection("nowhere")
+    False
+    """
+    return (Path(path) / DATABASE).is_file()
+
+
+def name_file(kind: str, state: CollectionState) -> str:
+    """Return the name of the file of vectors, scales or ids."""
+    return f"{kind}-{state.epoch}.bin"
+
+
+def name_model(generation: int) -> str:
+    """Return the name of the file of a hasher that is fitted in a generation."""
+    return f"hasher-{generation}.bitfold"
+
+
+def is_model_name(name: object) -> bool:
+    """Return whether this is the name of a file of a hasher; others could leave the folder."""
+    return isinstance(name, str) and bool(re.fullmatch(r"hasher-[0-9]{1,15}\.bitfold", name))
+
+
+def list_files(state: CollectionState) -> set[str]:
+    """Return the names of the files that belong to a state, except those of the codes."""
+    files = set(filter(None, [state.model]))
+    if state.stored is not None:
+        files.add(name_file("vectors", state))
+    if state.stored == "int8":
+        files.add(name_file("scales", state))
+    if state.id_kind == "int" and state.n_implicit < state.n_rows:
+        files.add(name_file("ids", state))
+    return files
+
+
+def prepare_folder(path: Path) -> None:
+    """Create the folder durably; one that exists must be empty or a collection."""
+    if path.is_dir():
+        known = {DATABASE, "lock", *_JOURNALS}
+        for file in path.iterdir():
+            is_ours = _OWN_FILE.fullmatch(file.name) or _INDEX_FILE.fullmatch(file.name)
+            if file.name not in known and not is_ours:
+                raise FileExistsError(
+                    f"{path} already contains {file.name!r}; a collection needs a folder of its own."
+                )
+    elif path.exists():
+        raise FileExistsError(f"{path} is a file; a collection needs a folder of its own.")
+    else:
+        if not path.parent.is_dir():
+            raise FileNotFoundError(f"{path} cannot be created: {path.parent} does not exist.")
+        file_system.make_directory(path)
+    # Also a folder that exists: the process that made it may have been killed before it synced.
+    with suppress(PermissionError):
+        file_system.sync_directory(path.parent)
+
+
+def remove_leftovers(path: Path, state: CollectionState) -> None:
+    """Remove files that do not belong to the state; those of the codes are the index's own."""
+    keep = list_files(state)
+    for file in path.iterdir():
+        if _OWN_FILE.fullmatch(file.name) and file.name not in keep:
+            # A file that cannot be removed does no harm, and the next writer tries again.
+            with suppress(OSError):
+                file_system.remove_file(file)
+    if state.index is None:
+        with suppress(OSError):
+            directory.remove_leftovers(path, set())
