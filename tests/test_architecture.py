@@ -27,7 +27,7 @@ LAYERS: list[set[str]] = [
     {"neighbors"},
     {"base_set", "embedding", "induction", "subspace", "rotation", "metrics", "features", "search"},
     {"estimators", "hashers", "datasets", "stores"},
-    {"distributed", "evaluation"},
+    {"distributed", "evaluation", "collection"},
     {"testing"},
     {"explorer"},
     {"cli"},

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bitfold._progress import set_progress
     from bitfold.base_set import KMeansBase, KMedoidsBase, RandomBase
     from bitfold.codes import Codes
+    from bitfold.collection import Collection
     from bitfold.estimators import HammingKMeans, HammingNeighborsTransformer
     from bitfold.hashers import IMH, ITQ, DualHasher, SupervisedIMH, load
     from bitfold.search import HammingIndex, RerankByEmbedding, RerankByVectors
@@ -31,6 +32,7 @@ __all__ = [
     "IMH",
     "ITQ",
     "Codes",
+    "Collection",
     "DualHasher",
     "HammingIndex",
     "HammingKMeans",
@@ -50,6 +52,7 @@ __all__ = [
 # seconds to import, and `import bitfold` should not.
 _HOMES = {
     "Codes": "bitfold.codes",
+    "Collection": "bitfold.collection",
     "DualHasher": "bitfold.hashers",
     "HammingIndex": "bitfold.search",
     "HammingKMeans": "bitfold.estimators",

@@ -14,7 +14,7 @@ import errno
 import os
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -59,8 +59,9 @@ class Database:
     def create(self) -> None:
         """Create the database, without a state yet, unless it exists."""
         with self.writing() as connection:
-            tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-            if not tables:
+            if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                self._check_application(connection)
+            else:
                 connection.execute(_STATE_TABLE)
                 connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
                 connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
@@ -101,39 +102,51 @@ class Database:
     def read_state(self) -> CollectionState:
         """Return the state of the last commit."""
         with self.reading() as connection:
-            return self.read_state_of(connection)
+            return self._read_state(connection)
 
-    def read_state_of(self, connection: sqlite3.Connection) -> CollectionState:
-        """Return the state that a connection sees."""
-        state = decode_state(_read_content(connection), self.path)
+    def load(self, define_tables: Callable[[CollectionState], dict[str, str]]) -> CollectionState:
+        """Return the state of the last commit of a database that is not trusted.
+
+        ``define_tables`` returns the definitions of the tables and indexes of a state by name.
+        Raise unless this is a collection of a known version, with only tables of ours.
+        """
+        with self.reading() as connection:
+            self._check_application(connection)
+            check_version(self.path, _pragma(connection, "user_version"), FORMAT_VERSION)
+            rows = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
+            self._check_tables(rows, {"state": _STATE_TABLE})
+            state = self._read_state(connection)
+        self._check_tables(rows, define_tables(state) if state.n_rows else {})
+        return state
+
+    def _check_application(self, connection: sqlite3.Connection) -> None:
+        if _pragma(connection, "application_id") != _APPLICATION_ID:
+            raise FormatError(f"{self.path} is not the database of a collection.")
+
+    def _read_state(self, connection: sqlite3.Connection) -> CollectionState:
+        content = _read_content(connection)
+        if content is None:
+            raise FormatError(f"{self.path.parent} is not a collection yet: it was never finished.")
+        state = decode_state(content, self.path)
         if state.model is not None and not is_model_name(state.model):
             raise FormatError(f"{self.path} is damaged: the values of its state are not valid.")
         return state
 
-    def write_state(self, connection: sqlite3.Connection, state: CollectionState) -> None:
-        """Replace the state, in a transaction of the caller."""
-        connection.execute("DELETE FROM state")
-        connection.execute("INSERT INTO state VALUES (?)", [state.encode()])
-
-    def check_format(self, expected: dict[str, str] | None = None) -> None:
-        """Raise unless this is a collection of a known version, with only tables of ours.
-
-        ``expected`` are the definitions of tables and indexes by name.
-        """
-        with self.reading() as connection:
-            if _pragma(connection, "application_id") != _APPLICATION_ID:
-                raise FormatError(f"{self.path} is not the database of a collection.")
-            check_version(self.path, _pragma(connection, "user_version"), FORMAT_VERSION)
-            rows = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
+    def _check_tables(self, rows: list[tuple[Any, ...]], expected: dict[str, str]) -> None:
+        """Raise if there is anything else than tables of ours, with the expected definitions."""
         definitions = {name: sql for _, name, sql in rows}
         # Views and triggers would run SQL of whoever made the file.
         are_ours = all(
             kind in ("table", "index") and isinstance(name, str) and _TABLE_NAME.fullmatch(name)
             for kind, name, _ in rows
         )
-        required = {"state": _STATE_TABLE, **(expected or {})}
-        if not are_ours or any(definitions.get(name) != sql for name, sql in required.items()):
+        if not are_ours or any(definitions.get(name) != sql for name, sql in expected.items()):
             raise FormatError(f"{self.path} is damaged: it has other tables than a collection.")
+
+    def write_state(self, connection: sqlite3.Connection, state: CollectionState) -> None:
+        """Replace the state, in a transaction of the caller."""
+        connection.execute("DELETE FROM state")
+        connection.execute("INSERT INTO state VALUES (?)", [state.encode()])
 
     def verify(self) -> None:
         """Check the structure of the file; raise FormatError if it is damaged."""
@@ -182,7 +195,11 @@ class Database:
             uri=True,
         )
         try:
-            for setting in ("PRAGMA trusted_schema = OFF", "PRAGMA cell_size_check = ON", *settings):
+            for setting in (
+                "PRAGMA trusted_schema = OFF",
+                "PRAGMA cell_size_check = ON",
+                *settings,
+            ):
                 with closing(connection.execute(setting)) as cursor:
                     cursor.fetchall()
         except BaseException:

@@ -76,7 +76,8 @@ def prepare_folder(path: Path) -> None:
             is_ours = _OWN_FILE.fullmatch(file.name) or _INDEX_FILE.fullmatch(file.name)
             if file.name not in known and not is_ours:
                 raise FileExistsError(
-                    f"{path} already contains {file.name!r}; a collection needs a folder of its own."
+                    f"{path} already contains {file.name!r}; "
+                    "a collection needs a folder of its own."
                 )
     elif path.exists():
         raise FileExistsError(f"{path} is a file; a collection needs a folder of its own.")

@@ -85,7 +85,7 @@ class ItemsTable(NamedTuple):
         connection.executemany(f"INSERT INTO {self.name} ({names}) VALUES ({marks})", rows)
         return sum(map(_compute_checksum, rows)) & _SUM_MASK
 
-    def remove(self, connection: sqlite3.Connection, rows: Int64Array, generation: int) -> None:
+    def remove(self, rows: Int64Array, connection: sqlite3.Connection, generation: int) -> None:
         """Mark rows as removed, as of a generation."""
         sql = f"UPDATE {self.name} SET _removed = ? WHERE _row = ?"
         connection.executemany(sql, ((generation, row) for row in rows.tolist()))
@@ -93,13 +93,15 @@ class ItemsTable(NamedTuple):
     def truncate(self) -> None:
         """Remove rows that an interrupted writer left beyond the state, and other tables."""
         with self.database.writing() as connection:
-            sql = "SELECT name FROM sqlite_master WHERE type = 'table'"
-            tables = [name for (name,) in connection.execute(sql)]
-            for name in tables:
-                if name not in ("state", self.name):
-                    connection.execute(f"DROP TABLE {quote_name(name)}")
-            if self.name in tables:
+            if self.name in _list_tables(connection):
                 connection.execute(f"DELETE FROM {self.name} WHERE _row >= ?", [self.state.n_rows])
+            self.drop_others(connection)
+
+    def drop_others(self, connection: sqlite3.Connection, generation: int = 0) -> None:
+        """Drop the tables of other epochs."""
+        for name in _list_tables(connection):
+            if name not in ("state", self.name):
+                connection.execute(f"DROP TABLE {quote_name(name)}")
 
     def find(self, where: Any) -> Int64Array:
         """Return the rows that meet a condition, ascending."""
@@ -199,6 +201,11 @@ class ItemsTable(NamedTuple):
 _VISIBLE = "_row < ? AND (_removed IS NULL OR _removed > ?)"
 
 
+def _list_tables(connection: sqlite3.Connection) -> list[str]:
+    sql = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    return [name for (name,) in connection.execute(sql).fetchall()]
+
+
 def quote_name(name: str) -> str:
     """Return a name as an identifier of SQL."""
     return '"' + name.replace('"', '""') + '"'
@@ -218,7 +225,7 @@ def decode_value(value: Any, kind: type) -> Any:
     if type(value) is not _VALUE_TYPES[kind]:
         raise ValueError("type")
     if kind is datetime:
-        return datetime.fromisoformat(value)
+        return datetime.fromisoformat(str(value))
     return bool(value) if kind is bool else value
 
 
@@ -228,12 +235,11 @@ def split(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
 
 
 def _split_rows(rows: Int64Array) -> Iterator[list[int]]:
-    """Yield ascending rows in parts: all that follow each other, or as many as a statement allows."""
+    """Yield ascending rows: all at once if they are consecutive, or in parts for one statement."""
     if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
         return iter([rows.tolist()])
-    return (part for part in split(rows.tolist()))
+    return (list(part) for part in split(rows.tolist()))
 
 
 def _compute_checksum(row: Sequence[Any]) -> int:
     return zlib.crc32(json.dumps(row, default=repr).encode())
-

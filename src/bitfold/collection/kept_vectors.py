@@ -98,8 +98,8 @@ def encode_vectors(vectors: Float32Array, format_name: str, first_row: int = 0) 
         if len(largest) and largest.max() > _MAX_FLOAT16:
             row = int(np.argmax(largest > _MAX_FLOAT16))
             raise DataError(
-                f"X of Collection has the value {largest[row]:g} in row {first_row + row}, which is "
-                f'too large for float16; pass keep_vectors="float32" or "int8".'
+                f"X of Collection has the value {largest[row]:g} in row {first_row + row}, too "
+                f'large for float16; pass keep_vectors="float32" or "int8".'
             )
         return EncodedRows(vectors.astype(np.float16), _NO_SCALES)
     if format_name == "int8":

@@ -29,7 +29,11 @@ def map_rows(path: Path, dtype: Any, n_rows: int, width: int) -> AnyArray:
     n_bytes = n_rows * width * kind.itemsize
     if not n_bytes:
         return np.empty((n_rows, width), kind)
-    with path.open("rb") as file:
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        raise FormatError(f"{path.parent} is damaged: {path.name} is missing.") from None
+    with file:
         found = os.fstat(file.fileno()).st_size
         if found < n_bytes:
             raise FormatError(f"{path} is damaged: it has {found} bytes instead of {n_bytes}.")

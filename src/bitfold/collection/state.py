@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -111,22 +112,29 @@ class CollectionState:
         return self.model is not None
 
     def start_epoch(self) -> CollectionState:
-        """Return the state of an empty collection with the same settings, in new files."""
+        """Return the state without rows, in new files; settings and hasher stay the same."""
         return replace(
-            CollectionState(self.metric, self.keep_vectors, self.recipe, self.columns),
-            n_features=self.n_features,
-            generation=self.generation,
+            self,
             epoch=self.epoch + 1,
-            id_kind=self.id_kind,
-            next_id=self.next_id,
+            n_rows=0,
+            n_items=0,
+            n_implicit=0,
+            removed=(),
+            checksums={},
+            items_checksum=0,
         )
+
+    def drop_vectors(self) -> CollectionState:
+        """Return the state without vectors."""
+        checksums = {kind: value for kind, value in self.checksums.items() if kind == "ids"}
+        return replace(self, stored=None, checksums=checksums)
 
     def encode(self) -> str:
         """Return the state as JSON with a checksum."""
         names = {kind: name for name, kind in _TYPE_NAMES.items()}
         content = asdict(replace(self, index=None, columns={}, checksums={})) | {
             "index": None if self.index is None else manifests.encode(self.index),
-            "columns": {name: names[kind] for name, kind in self.columns.items()},
+            "columns": [[name, names[kind]] for name, kind in self.columns.items()],
             "checksums": dict(self.checksums),
         }
         text = json.dumps(content, sort_keys=True, separators=(",", ":"))
@@ -155,7 +163,7 @@ def _encode(text: str) -> bytes:
 
 def _decode(content: dict[str, Any]) -> CollectionState:
     index, columns = content.pop("index"), content.pop("columns")
-    types = {name: _TYPE_NAMES[kind] for name, kind in columns.items()}
+    types = {name: _TYPE_NAMES[kind] for name, kind in columns}
     return CollectionState(
         **(content | {"removed": tuple(content["removed"])}),
         index=None if index is None else manifests.decode(index),
@@ -196,5 +204,5 @@ def _are_removed_rows(state: CollectionState) -> bool:
     if state.index is not None:
         return not removed
     are_rows = all(is_count(row) and row < state.n_rows for row in removed)
-    ascending = all(a < b for a, b in zip(removed, removed[1:], strict=False))
+    ascending = all(a < b for a, b in pairwise(removed))
     return are_rows and ascending and len(removed) == state.n_rows - state.n_items

@@ -28,7 +28,16 @@ _TOKEN = re.compile(
 )
 
 _KEYWORDS = {"and", "or", "not", "in", "is", "null", "like", "between", "true", "false"}
-_COMPARISONS = {"=": "=", "==": "=", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+_COMPARISONS = {
+    "=": "=",
+    "==": "=",
+    "!=": "!=",
+    "<>": "!=",
+    "<": "<",
+    "<=": "<=",
+    ">": ">",
+    ">=": ">=",
+}
 _MAX_DEPTH = 50
 
 
@@ -172,7 +181,7 @@ class _Parser:
             match = _TOKEN.match(self._text, at)
             if match is None:
                 _validation.raise_invalid(
-                    "where", _OWNER, "a condition such as \"year >= 2020\"", self._show(at)
+                    "where", _OWNER, 'a condition such as "year >= 2020"', self._show(at)
                 )
             kind, start = str(match.lastgroup), match.start(str(match.lastgroup))
             tokens.append(_Token(*_read_token(kind, match[kind]), start))

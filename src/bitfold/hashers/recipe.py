@@ -77,5 +77,7 @@ def from_recipe(recipe: Any) -> Hasher:
     except (AttributeError, KeyError, RecursionError, TypeError) as error:
         raise FormatError(f"The settings of the hasher are damaged: {error!r:.80}.") from None
     if not isinstance(hasher, Hasher):
-        raise FormatError(f"The settings of the hasher are damaged: {name!r:.50} is something else.")
+        raise FormatError(
+            f"The settings of the hasher are damaged: {name!r:.50} is something else."
+        )
     return hasher

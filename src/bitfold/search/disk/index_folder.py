@@ -256,6 +256,19 @@ class IndexFolder:
         with suppress(OSError):
             directory.remove_leftovers(self.path, list_files(stored))
 
+    def verify(self) -> IndexSummary:
+        """Check every byte of the segments, and return what the index contains.
+
+        Raises
+        ------
+        FormatError
+            The index is damaged.
+        """
+        for segment in self._stored:
+            segment.verify()
+        n_bytes = sum(file.n_bytes for segment in self._stored for file in segment.files)
+        return IndexSummary(sum(map(len, self._stored)), len(self._stored), n_bytes)
+
     def writes_to(self, path: PathLike) -> bool:
         """Return whether this object is the writer of the index at ``path``."""
         is_writer = self._writer == os.getpid() and self._release.alive and self._is_in_place()
@@ -350,11 +363,7 @@ def verify(path: PathLike) -> IndexSummary:
     FormatError
         The index is damaged.
     """
-    stored = IndexFolder.open(path)._stored
-    for segment in stored:
-        segment.verify()
-    n_bytes = sum(file.n_bytes for segment in stored for file in segment.files)
-    return IndexSummary(sum(map(len, stored)), len(stored), n_bytes)
+    return IndexFolder.open(path).verify()
 
 
 def _do_nothing() -> None:
