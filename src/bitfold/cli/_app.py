@@ -16,10 +16,11 @@ from bitfold.cli._errors import describe_exit_codes
 
 COMMANDS: dict[str, dict[str, str]] = {
     "Build and search": {
+        "build": "Make a collection from vectors: codes, ids, metadata and vectors in one folder.",
         "fit": "Learn codes from vectors, and write the model.",
         "encode": "Encode vectors with a model, and write a codes file.",
         "index": "Build an index from codes.",
-        "search": "Find the nearest items of an index.",
+        "search": "Find the nearest items of a collection or an index.",
     },
     "Measure": {
         "evaluate": "Measure how good the codes of a model are, and say what to do.",
@@ -27,15 +28,15 @@ COMMANDS: dict[str, dict[str, str]] = {
         "compare": "Compare methods and code lengths on your data, and recommend one.",
     },
     "Move data": {
-        "push": "Copy an index into Postgres, LanceDB or a faiss file.",
+        "push": "Copy a collection or an index into Postgres, LanceDB or a faiss file.",
         "pull": "Copy codes from Postgres, LanceDB or a faiss file into an index.",
     },
     "Try": {
         "sample": "Write a small data set to try the commands on.",
     },
     "Inspect": {
-        "info": "Show what a model, a codes file or an index contains.",
-        "verify": "Check every byte of a model, a codes file or an index.",
+        "info": "Show what a collection, an index, a model or a codes file contains.",
+        "verify": "Check every byte of a collection, an index, a model or a codes file.",
         "explore": "Look at codes in the browser.",
     },
 }

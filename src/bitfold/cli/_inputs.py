@@ -73,13 +73,13 @@ def open_vectors(argument: Path) -> Any:
 def open_rereadable_vectors(argument: Path) -> Any:
     """Open vectors that are read more than once; a pipe is copied to a temporary file."""
     opened = open_vectors(argument)
-    return _copy_to_disk(opened) if str(argument) == "-" else opened
+    return copy_to_disk(opened) if str(argument) == "-" else opened
 
 
 def read_vectors(argument: Path) -> AnyArray:
     """Read vectors whose rows are accessed in any order; mapped where the format allows it."""
     if str(argument) == "-":
-        return _copy_to_disk(open_vectors(argument))
+        return copy_to_disk(open_vectors(argument))
     return io.read_vectors(*InputRef.parse_file(argument))
 
 
@@ -105,7 +105,7 @@ def is_codes_file(path: Path) -> bool:
     return path.suffix in (".codes", ".npy")
 
 
-def _copy_to_disk(stream: Any) -> AnyArray:
+def copy_to_disk(stream: Any) -> AnyArray:
     """Copy a stream to a temporary file without a name, and map it."""
     with tempfile.TemporaryFile() as file:
         try:

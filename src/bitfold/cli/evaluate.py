@@ -1,4 +1,4 @@
-"""``bitfold evaluate``: measure how good the codes of a model are."""
+"""``bitfold evaluate``: measure how good the codes of a model or a collection are."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from bitfold.cli._inputs import LABEL_FORMATS, VECTOR_FORMATS
 from bitfold.cli._quality_table import NOTES, SEARCHES, make_quality_table
 from bitfold.cli._terminal import ProgressDisplay, make_console, show_progress
 from bitfold.codes import Codes
+from bitfold.collection import Collection, is_collection
 from bitfold.datasets import draw_queries
 from bitfold.errors import DataError
 from bitfold.evaluation import (
@@ -39,8 +40,13 @@ MAX_HELD_OUT = 1000
 
 
 def evaluate(
-    model: Annotated[Path, Argument(help="Model that bitfold fit wrote.")],
-    vectors: Annotated[Path, Argument(help=f"Vectors to search in: {VECTOR_FORMATS}.")],
+    model: Annotated[
+        Path, Argument(help="Model that bitfold fit wrote, or collection that bitfold build wrote.")
+    ],
+    vectors: Annotated[
+        Path | None,
+        Argument(help=f"Vectors to search in: {VECTOR_FORMATS}. A collection has its own."),
+    ] = None,
     labels: Annotated[Path | None, Option(help=f"Labels of the vectors: {LABEL_FORMATS}.")] = None,
     queries: Annotated[
         Path | None, Option(help="Query vectors; by default, rows are held out.")
@@ -68,6 +74,8 @@ def evaluate(
         raise typer.BadParameter("--query-labels needs --labels.")
     if queries is not None and hold_out is not None:
         raise typer.BadParameter("--hold-out cannot be used with --queries.")
+    if vectors is None and not is_collection(model):
+        raise typer.BadParameter("Vectors to search in are needed with a model.")
     _inputs.check_exists(model, vectors, labels, queries, query_labels)
     request = EvaluateRequest(vectors, labels, queries, query_labels, hold_out, seed)
     result = _evaluate(model, request, radius)
@@ -80,7 +88,7 @@ def evaluate(
 class EvaluateRequest(NamedTuple):
     """What to search in and what to search for."""
 
-    vectors: Path
+    vectors: Path | None
     labels: Path | None
     queries: Path | None
     query_labels: Path | None
@@ -154,8 +162,8 @@ def _evaluate(model: Path, request: EvaluateRequest, radius: int) -> EvaluateRes
     """Search with the exact vectors, the model and the baseline; measure all three."""
     with show_progress() as display:
         with display.spinner("reading"):
-            hasher = load(model)
-            task = _open_task(request)
+            hasher, X = _open_model(model, request.vectors)
+            task = _open_task(request, X)
         with display.bar("exact search") as report:
             exact = search_exact(
                 task.X,
@@ -233,9 +241,20 @@ def _measure_list(
         )
 
 
-def _open_task(request: EvaluateRequest) -> SearchTask:
-    """Open the vectors, choose queries, and read what is relevant."""
-    X = _inputs.read_vectors(request.vectors)
+def _open_model(model: Path, vectors: Path | None) -> tuple[Hasher, AnyArray]:
+    """Return the hasher of a model or a collection, and the vectors to search in."""
+    given = None if vectors is None else _inputs.read_vectors(vectors)
+    if not is_collection(model):
+        return load(model), np.empty((0, 0)) if given is None else given
+    with Collection.open(model) as collection:
+        if collection.hasher is None:
+            raise DataError(f"{model} has no codes yet, because it has too few items.")
+        kept = _inputs.copy_to_disk(collection.open_vectors()) if given is None else given
+        return collection.hasher, kept
+
+
+def _open_task(request: EvaluateRequest, X: AnyArray) -> SearchTask:
+    """Choose queries, and read what is relevant."""
     y = None if request.labels is None else _inputs.read_labels(request.labels, len(X))
     if request.queries is None:
         rows, query_rows = _choose_queries(len(X), request)

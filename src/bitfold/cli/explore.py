@@ -7,14 +7,23 @@ import webbrowser
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Thread
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
 from typer import Argument, Option
 
-from bitfold.cli._inputs import LABEL_FORMATS, VECTOR_FORMATS, read_labels, read_vectors
+from bitfold.cli._inputs import (
+    LABEL_FORMATS,
+    VECTOR_FORMATS,
+    copy_to_disk,
+    read_labels,
+    read_vectors,
+)
 from bitfold.cli._terminal import print_summary, show_progress
+from bitfold.collection import Collection, is_collection
+from bitfold.errors import DataError
+from bitfold.search import HammingIndex
 
 try:
     from bitfold.explorer.address import ListenAddress
@@ -31,12 +40,13 @@ except ImportError as error:
 
 def explore(
     indexes: Annotated[
-        list[Path], Argument(help="Index; two, with two models, to compare.", exists=True)
+        list[Path],
+        Argument(help="Collection, or index with --model; two of them to compare.", exists=True),
     ],
     model: Annotated[
-        list[Path],
-        Option(help="Model of the index; once per index, in the same order.", exists=True),
-    ],
+        list[Path] | None,
+        Option(help="Model of an index; once per index, in the same order.", exists=True),
+    ] = None,
     images: Annotated[
         Path | None,
         Option(
@@ -50,6 +60,12 @@ def explore(
     labels: Annotated[Path | None, Option(help=f"Labels to color by: {LABEL_FORMATS}.")] = None,
     text: Annotated[
         Path | None, Option(help="Text file with one line per item.", exists=True)
+    ] = None,
+    label_column: Annotated[
+        str | None, Option(help="Metadata column of a collection to color by.")
+    ] = None,
+    text_column: Annotated[
+        str | None, Option(help="Metadata column of a collection to show as text.")
     ] = None,
     sample: Annotated[int, Option(min=1, max=50_000, help="Items on the map.")] = 4000,
     host: Annotated[
@@ -71,44 +87,90 @@ def explore(
 
     Example: bitfold explore my.index --model model.bitfold --images pictures/
     """
-    if len(indexes) > 2 or len(model) != len(indexes):
+    models, n_indexes = model or [], sum(not is_collection(path) for path in indexes)
+    if len(indexes) > 2 or len(models) != n_indexes:
         raise typer.BadParameter(
-            "One or two indexes are needed, each with a --model; "
-            f"got {len(indexes)} indexes and {len(model)} models."
+            "One or two collections or indexes are needed, each index with a --model; "
+            f"got {n_indexes} indexes and {len(models)} models."
         )
     place = ListenAddress.bind(host, port)
-    collection = _load(indexes, model, images, vectors, labels, text, sample)
+    files = ItemFiles(images, vectors, labels, text, label_column, text_column)
+    workspace = _load(indexes, models, files, sample)
     open_browser = browser and sys.stdout.isatty()
     serve(
-        collection, place, tuple(allow_host or ()), lambda: _announce(place, open_browser, as_json)
+        workspace, place, tuple(allow_host or ()), lambda: _announce(place, open_browser, as_json)
     )
 
 
-def _load(
-    indexes: list[Path],
-    models: list[Path],
-    images: Path | None,
-    vectors: Path | None,
-    labels: Path | None,
-    text: Path | None,
-    sample: int,
-) -> Workspace:
+class ItemFiles(NamedTuple):
+    """Where the images, vectors, labels and texts of the items are."""
+
+    images: Path | None
+    vectors: Path | None
+    labels: Path | None
+    text: Path | None
+    label_column: str | None
+    text_column: str | None
+
+
+def _load(indexes: list[Path], models: list[Path], files: ItemFiles, sample: int) -> Workspace:
     """Read everything and compute the maps, with one bar per model."""
     with show_progress() as display, ExitStack() as bars:
         with display.spinner("reading"):
-            opened = zip(indexes, models, _make_names(models), strict=True)
-            coded = [IndexedModel.open(*each) for each in opened]
+            coded = _open_models(indexes, models)
             ids = np.unique(np.concatenate([each.ids for each in coded]))
-            items = gather_items(
-                ids,
-                vectors=None if vectors is None else read_vectors(vectors),
-                labels=None if labels is None else read_labels(labels),
-                text=None if text is None else read_lines(text),
-                images=None if images is None else open_images(images, ids),
-            )
+            kept = next((_read_collection(p, files) for p in indexes if is_collection(p)), {})
+            given = {
+                "vectors": None if files.vectors is None else read_vectors(files.vectors),
+                "labels": None if files.labels is None else read_labels(files.labels),
+                "text": None if files.text is None else read_lines(files.text),
+                "images": None if files.images is None else open_images(files.images, ids),
+            }
+            given = {name: value for name, value in given.items() if value is not None}
+            items = gather_items(ids, **{**kept, **given})
         return prepare_workspace(
             coded, items, sample, lambda name: bars.enter_context(display.bar(name))
         )
+
+
+def _open_models(indexes: list[Path], models: list[Path]) -> list[IndexedModel]:
+    """Open the collections, and the indexes with their models, in order."""
+    rest = iter(models)
+    sources = [path if is_collection(path) else next(rest) for path in indexes]
+    return [
+        _open_collection(path, name)
+        if is_collection(path)
+        else IndexedModel.open(path, source, name)
+        for path, source, name in zip(indexes, sources, _make_names(sources), strict=True)
+    ]
+
+
+def _open_collection(path: Path, name: str) -> IndexedModel:
+    """Return the model and the codes of a collection; items are numbered in their order."""
+    with Collection.open(path) as collection:
+        if collection.hasher is None:
+            raise DataError(f"{path} has no codes yet, because it has too few items.")
+        index = HammingIndex(collection.hasher.n_bits_)
+        index.add(collection.codes())
+        return IndexedModel(name, collection.hasher, index, index.buckets())
+
+
+def _read_collection(path: Path, files: ItemFiles) -> dict[str, Any]:
+    """Return the vectors, labels and texts of a collection, as far as it has them."""
+    found: dict[str, Any] = {}
+    with Collection.open(path) as collection:
+        if collection.keep_vectors:
+            found["vectors"] = copy_to_disk(collection.open_vectors())
+        ids = collection.ids()
+        if files.label_column is not None:
+            values = collection.metadata(ids, [files.label_column])[files.label_column]
+            found["labels"] = np.array(["" if value is None else str(value) for value in values])
+        if files.text_column is not None:
+            values = collection.metadata(ids, [files.text_column])[files.text_column]
+            found["text"] = ["" if value is None else str(value) for value in values]
+        elif ids.dtype == object:
+            found["text"] = ids.tolist()
+    return found
 
 
 def _make_names(models: list[Path]) -> list[str]:

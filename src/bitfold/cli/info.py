@@ -1,4 +1,4 @@
-"""``bitfold info``: show what a model, a codes file or an index contains."""
+"""``bitfold info``: show what a collection, an index, a model or a codes file contains."""
 
 from __future__ import annotations
 
@@ -11,22 +11,27 @@ from typer import Argument, Option
 
 from bitfold.cli._inputs import check_exists, is_codes_file
 from bitfold.cli._terminal import print_result
+from bitfold.cli.build import describe_collection
 from bitfold.cli.fit import describe_base_set
+from bitfold.collection import Collection, is_collection
+from bitfold.collection.folder import DATABASE
 from bitfold.hashers import load
 from bitfold.io import open_codes
 from bitfold.search import HammingIndex
 
 
 def info(
-    path: Annotated[Path, Argument(help="Model or codes file, or index (a folder).")],
+    path: Annotated[Path, Argument(help="Collection or index (a folder), model or codes file.")],
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show what a model, a codes file or an index contains.
+    """Show what a collection, an index, a model or a codes file contains.
 
     Example: bitfold info model.bitfold
     """
     check_exists(path)
-    if path.is_dir():
+    if is_collection(path):
+        summary = _describe_collection(path)
+    elif path.is_dir():
         summary = _describe_index(path)
     else:
         summary = _describe_codes(path) if is_codes_file(path) else _describe_model(path)
@@ -36,6 +41,13 @@ def info(
         for name, value in summary.items()
     )
     print_result(summary, "\n".join(lines), as_json=as_json)
+
+
+def _describe_collection(path: Path) -> dict[str, Any]:
+    """Return the size and contents of a collection."""
+    with Collection.open(path) as collection:
+        summary = describe_collection(collection, path)
+    return {**summary, "written": _format_date(path / DATABASE)}
 
 
 def _describe_model(path: Path) -> dict[str, Any]:

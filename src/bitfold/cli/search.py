@@ -1,4 +1,4 @@
-"""``bitfold search``: find the nearest items of an index."""
+"""``bitfold search``: find the nearest items of a collection or an index."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ import typer
 from typer import Argument, Option
 
 from bitfold._types import AnyArray
+from bitfold.cli._collection_search import CollectionRequest, search_collection
 from bitfold.cli._inputs import VECTOR_FORMATS, check_exists, open_vectors, read_vectors
 from bitfold.cli._terminal import show_progress
 from bitfold.codes import Codes
+from bitfold.collection import is_collection
 from bitfold.errors import ModelMismatchError
 from bitfold.hashers import Hasher, load
 from bitfold.io import open_codes, open_source
@@ -30,9 +32,15 @@ QUERY_BLOCK = 4096
 
 
 def search(
-    index: Annotated[Path, Argument(help="Index that bitfold index wrote.")],
+    index: Annotated[
+        Path,
+        Argument(help="Collection that bitfold build wrote, or index that bitfold index wrote."),
+    ],
     queries: Annotated[
-        Path, Argument(help=f"Vectors, one per row: {VECTOR_FORMATS}. Without --model, codes.")
+        Path,
+        Argument(
+            help=f"Vectors, one per row: {VECTOR_FORMATS}. For an index without --model, codes."
+        ),
     ],
     model: Annotated[Path | None, Option(help="Model that encoded the items of the index.")] = None,
     k: Annotated[
@@ -44,28 +52,49 @@ def search(
     rerank: Annotated[
         Path | None, Option(help="Original vectors to re-rank by; row i has id i.")
     ] = None,
-    candidates: Annotated[int, Option(min=1, help="Nearest codes per query to re-rank.")] = 200,
+    candidates: Annotated[
+        int | None,
+        Option(min=1, help="Nearest codes per query to re-rank; 200, of a collection 100."),
+    ] = None,
     metric: Annotated[str, Option(help="Metric of re-ranking: l2, ip or cosine.")] = "l2",
+    where: Annotated[
+        str | None, Option(help="Condition on the metadata of a collection, as in 'year >= 2020'.")
+    ] = None,
+    column: Annotated[
+        list[str] | None, Option(help="Metadata of a collection to print; repeatable.")
+    ] = None,
     symmetric: Annotated[
         bool, Option("--symmetric", help="Compare codes only, by Hamming distance.")
     ] = False,
     as_json: Annotated[bool, Option("--json", help="Print one line of JSON per query.")] = False,
 ) -> None:
-    """Find the nearest items of an index.
+    """Find the nearest items of a collection or an index.
 
-    With a model, the reals behind the query's bits are compared with the stored bits (asymmetric
-    search); with --symmetric, --radius or query codes, the distance is the Hamming distance.
-    Prints query, rank, id and distance, separated by tabs. Ties are in order of id.
+    A collection encodes the queries itself and orders the nearest codes by its kept vectors. For
+    an index with a model, the reals behind the query's bits are compared with the stored bits
+    (asymmetric search); with --symmetric, --radius or query codes, the distance is the Hamming
+    distance. Prints query, rank, id and distance, separated by tabs. Ties are in order of id.
 
-    Example: bitfold search my.index --model model.bitfold queries.npy -k 10 --json
+    Example: bitfold search news.bitfold queries.npy -k 10 --where "year >= 2020" --json
     """
+    if is_collection(index):
+        given = {"--model": model, "--radius": radius, "--rerank": rerank, "--symmetric": symmetric}
+        for name, value in given.items():
+            if value not in (None, False):
+                raise typer.BadParameter(f"{name} cannot be used with a collection.")
+        check_exists(queries)
+        request = CollectionRequest(k or DEFAULT_K, where, tuple(column or ()), candidates or 100)
+        search_collection(index, queries, request, as_json)
+        return
+    if where is not None or column:
+        raise typer.BadParameter("--where and --column need a collection.")
     if radius is not None and (rerank is not None or k is not None):
         other = "-k" if rerank is None else "--rerank"
         raise typer.BadParameter(f"{other} cannot be used with --radius, which finds all items.")
     if metric not in ("l2", "ip", "cosine"):
         raise typer.BadParameter(f"--metric must be l2, ip or cosine, got {metric!r}.")
     check_exists(index, model, queries, rerank)
-    request = SearchRequest(k or DEFAULT_K, radius, rerank, candidates, metric, symmetric)
+    request = SearchRequest(k or DEFAULT_K, radius, rerank, candidates or 200, metric, symmetric)
     ties = TieCounter()
     for number, answer in enumerate(_answer(index, model, queries, request)):
         if not (number or as_json):

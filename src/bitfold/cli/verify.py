@@ -1,4 +1,4 @@
-"""``bitfold verify``: check every byte of a model, a codes file or an index."""
+"""``bitfold verify``: check every byte of a collection, an index, a model or a codes file."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from typer import Argument, Option
 
 from bitfold.cli._inputs import check_exists, is_codes_file
 from bitfold.cli._terminal import print_summary, show_progress
+from bitfold.collection import Collection, is_collection
 from bitfold.hashers import load
 from bitfold.io import open_codes
 from bitfold.search.disk.index_folder import verify as verify_index
 
 
 def verify(
-    path: Annotated[Path, Argument(help="Model or codes file, or index (a folder).")],
+    path: Annotated[Path, Argument(help="Collection or index (a folder), model or codes file.")],
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Check every byte of a model, a codes file or an index.
+    """Check every byte of a collection, an index, a model or a codes file.
 
     Damage is an error that says what is wrong.
 
@@ -34,6 +35,10 @@ def verify(
 
 def _verify(path: Path) -> tuple[str, dict[str, int]]:
     """Check a file or an index; return its kind and its sizes."""
+    if is_collection(path):
+        with Collection.open(path) as collection:
+            n_items, n_files, n_bytes = collection.verify()
+        return "collection", {"items": n_items, "files": n_files, "bytes": n_bytes}
     if path.is_dir():
         n_codes, n_segments, n_bytes = verify_index(path)
         return "index", {"codes": n_codes, "segments": n_segments, "bytes": n_bytes}

@@ -70,8 +70,9 @@ class EmbeddingQueries:
         words = self.words[rows]
         weights = make_weights(self.embedding[rows], words.shape[1])
         levels, scales = _round_weights(weights)
-        planes = [Codes.from_bits(levels >> p & 1).words() for p in range(weighted.N_PLANES)]
-        return words, weights, np.stack(planes, axis=1), scales
+        bits = levels[:, None] >> np.arange(weighted.N_PLANES)[:, None] & 1
+        planes = np.packbits(bits.astype(np.uint8), axis=2).view(np.uint64)
+        return words, weights, planes, scales
 
 
 Queries = CodeQueries | EmbeddingQueries

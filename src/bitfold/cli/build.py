@@ -1,0 +1,152 @@
+"""``bitfold build``: make a collection from vectors."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer import Argument, Option
+
+from bitfold.cli import _inputs
+from bitfold.cli._inputs import LABEL_FORMATS, VECTOR_FORMATS
+from bitfold.cli._methods import COSINE_HELP, METHOD_HELP, HasherSpec
+from bitfold.cli._outputs import FORCE_HELP, check_new, explain_full_disk
+from bitfold.cli._row_lengths import suggest_cosine
+from bitfold.cli._terminal import print_summary, show_progress
+from bitfold.collection import Collection
+from bitfold.collection.metadata_files import FileSource, open_metadata_file
+from bitfold.collection.state import VECTOR_FORMATS as KEPT_FORMATS
+from bitfold.hashers import Hasher
+
+KEEP_NONE = "none"
+
+
+def build(
+    vectors: Annotated[Path, Argument(help=f"Vectors, one per row: {VECTOR_FORMATS}.")],
+    out: Annotated[Path, Option(help="Collection to write (a folder), such as news.bitfold.")],
+    metadata: Annotated[
+        Path | None,
+        Option(
+            help="Table with one row per vector: .csv .jsonl .parquet; a column id has the ids."
+        ),
+    ] = None,
+    ids: Annotated[
+        Path | None,
+        Option(help=f"Ids, integers or text: {LABEL_FORMATS}. By default 0, 1, 2, …"),
+    ] = None,
+    keep_vectors: Annotated[
+        str, Option(help=f"Format of kept vectors: {', '.join(KEPT_FORMATS)} or {KEEP_NONE}.")
+    ] = "float16",
+    bits: Annotated[
+        int | None, Option(min=1, max=1024, help="Code length; 128 by default.")
+    ] = None,
+    method: Annotated[
+        str | None, Option(help=f"{METHOD_HELP}. Default: itq if vectors are kept, or dualhasher.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        Option("--set", metavar="NAME=VALUE", help="Another parameter of the method; repeatable."),
+    ] = None,
+    cosine: Annotated[bool, Option("--cosine", help=COSINE_HELP)] = False,
+    seed: Annotated[int, Option(min=0, help="Random seed.")] = 0,
+    force: Annotated[bool, Option("--force", help=FORCE_HELP)] = False,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Make a collection from vectors: codes, ids, metadata and kept vectors in one folder.
+
+    Learns the codes, encodes the vectors and indexes them. The vectors may be larger than memory.
+    The collection appears complete or not at all.
+
+    Example: bitfold build vectors.npy --out news.bitfold --metadata news.csv --cosine
+    """
+    if keep_vectors not in (*KEPT_FORMATS, KEEP_NONE):
+        raise typer.BadParameter(
+            f"--keep-vectors must be {', '.join(KEPT_FORMATS)} or {KEEP_NONE}, got {keep_vectors!r}."
+        )
+    _inputs.check_exists(vectors, metadata, ids)
+    check_new(out, force=force)
+    is_default = method is None and bits is None and not settings
+    spec = HasherSpec(
+        method or ("dualhasher" if keep_vectors == KEEP_NONE else "itq"),
+        bits or 128,
+        tuple(settings or ()),
+        seed,
+        cosine,
+    )
+    hasher = None if is_default and not seed else spec.build(labeled=False)
+    summary = _build(vectors, out, metadata, ids, hasher, keep_vectors, cosine, force)
+    codes = "no codes yet" if summary["bits"] is None else f"{summary['bits']} bits"
+    text = (
+        f"{out}: {summary['items']:,} items of {summary['features']} features, {codes}, "
+        f"{summary['metric']}, in {summary['seconds']:.1f} s, {summary['bytes']:,} bytes."
+    )
+    print_summary(summary, "\n".join([text, *filter(None, [summary.get("hint")])]), as_json=as_json)
+
+
+def _build(
+    vectors: Path,
+    out: Path,
+    metadata: Path | None,
+    ids: Path | None,
+    hasher: Hasher | None,
+    keep_vectors: str,
+    cosine: bool,
+    force: bool,
+) -> dict[str, Any]:
+    """Create the collection; return what is printed about it."""
+    with explain_full_disk(out), show_progress() as display:
+        with display.spinner("reading"):
+            X = _inputs.open_rereadable_vectors(vectors)
+            table, item_ids = _open_table(metadata, ids)
+        start = time.perf_counter()
+        with display.bar("build") as report:
+            collection = Collection.create(
+                out,
+                X,
+                hasher=hasher,
+                keep_vectors=False if keep_vectors == KEEP_NONE else keep_vectors,
+                ids=item_ids,
+                metadata=table,
+                metric="cosine" if cosine else None,
+                replace=force,
+                progress=report,
+            )
+        seconds = time.perf_counter() - start
+    hint = None if collection.metric == "cosine" else suggest_cosine(X)
+    with collection:
+        return {
+            **describe_collection(collection, out),
+            "seconds": seconds,
+            **({} if hint is None else {"hint": hint}),
+        }
+
+
+def _open_table(metadata: Path | None, ids: Path | None) -> tuple[FileSource | None, Any]:
+    """Return the metadata, and the ids from their own file or from a column of the metadata."""
+    table = None if metadata is None else open_metadata_file(metadata)
+    item_ids: Any = None if ids is None else _inputs.read_labels(ids)
+    if table is not None and "id" in table.types:
+        if item_ids is None:
+            item_ids = table.read_column("id")
+        table = table.without("id")
+    return table, item_ids
+
+
+def describe_collection(collection: Collection, path: Path) -> dict[str, Any]:
+    """Return what a collection contains, for JSON."""
+    files = [file for file in path.iterdir() if file.is_file()]
+    return {
+        "path": str(path),
+        "kind": "collection",
+        "items": len(collection),
+        "features": collection.n_features,
+        "metric": collection.metric,
+        "method": type(collection.hasher).__name__ if collection.hasher else None,
+        "bits": collection.n_bits,
+        "keep_vectors": collection.keep_vectors or KEEP_NONE,
+        "columns": {name: kind.__name__ for name, kind in collection.columns.items()},
+        "files": len(files),
+        "bytes": sum(file.stat().st_size for file in files),
+    }
