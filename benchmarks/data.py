@@ -38,6 +38,15 @@ def load_text_vectors() -> NDArray[np.float32] | None:
         return None
 
 
+def load_text_queries() -> NDArray[np.float32] | None:
+    """Return 1,000 sentence vectors that are not in the database, or None if not available."""
+    try:
+        queries: NDArray[np.float32] = load_text().queries
+        return queries
+    except MissingDataError:
+        return None
+
+
 def make_random_codes(n: int, n_bits: int, seed: int) -> bf.Codes:
     """Return random codes, which are almost certainly distinct."""
     packed = np.random.default_rng(seed).integers(0, 256, (n, n_bits // 8), np.uint8)

@@ -49,6 +49,8 @@ def lay_out(folder: Path) -> Path:
     np.save(folder / "vectors.npy", X)
     np.save(folder / "labels.npy", data.labels[:N_ROWS])
     np.save(folder / "queries.npy", data.queries[:N_QUERIES].astype(np.float32))
+    titles = "".join(f"{2000 + i % 30},Digit {i}\n" for i in range(N_ROWS))
+    (folder / "metadata.csv").write_text(f"year,title\n{titles}")
     (folder / "images").mkdir()
     for number, picture in enumerate(album[:N_ROWS]):
         Image.fromarray(picture).save(folder / "images" / f"{number}.png")

@@ -24,6 +24,7 @@ from tests.simulated_disk import KilledError, SimulatedDisk, write_files
 
 import bitfold as bf
 from bitfold._types import AnyArray, ProgressCallback
+from bitfold.collection import database, fitting, is_collection
 from bitfold.hashers import LSH
 from bitfold.io import encode_to_file, open_codes, resumable, save_codes
 from bitfold.io.records import RunRecords
@@ -286,6 +287,106 @@ def save_code_files(disk: SimulatedDisk, history: History) -> None:
         history.run(partial(save_codes, codes, path), content)
 
 
+N_FEATURES = 3
+
+
+@contextmanager
+def small_collections() -> Iterator[None]:
+    """Let collections have codes from ten items on, and SQLite not wait for the real disk."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fitting, "MIN_CODED_ITEMS", 10)
+        patch.setattr(database, "_SYNCHRONOUS", "OFF")
+        patch.setattr("warnings.warn", lambda *args, **kwargs: None)  # about leftover files
+        yield
+
+
+def content_of_collection(c: bf.Collection) -> dict[Any, Any]:
+    ids = c.ids().tolist()
+    rows = zip(c.vectors().tolist(), c.metadata(ids)["n"], strict=True)
+    return dict(zip(ids, rows, strict=True))
+
+
+def read_collection(root: Path) -> Content:
+    """Return the content of the collection; None before the first commit."""
+    path = root / "collection"
+    if not is_collection(path) or not database.Database(path).has_state():
+        return None
+    with small_collections(), bf.Collection.open(path) as c:
+        c.verify()
+        found = content_of_collection(c)
+        assert c.hasher is None or not found or c.hasher.encode(c.vectors()) == c.codes()
+        return found
+
+
+def append_to_collection(root: Path, content: Content) -> None:
+    """Open the collection for writing after the power failure, and add to it."""
+    if content is None:
+        return
+    with small_collections(), bf.Collection.open(root / "collection", "a") as c:
+        c.add(np.zeros((1, N_FEATURES)), ids=[1 << 40], metadata={"n": [7]})
+    expected = content | {1 << 40: ([0.0] * N_FEATURES, 7)}
+    assert read_collection(root) == expected
+
+
+def change_collection_once(
+    history: History, c: bf.Collection, rng: random.Random, seed: int
+) -> None:
+    """Add or remove items, compact, or rebuild."""
+    before = content_of_collection(c)
+    kind = rng.choice(["add", "add", "add", "remove", "compact", "rebuild"])
+    if kind == "remove" and before:
+        gone = rng.sample(sorted(before), rng.randint(1, len(before) // 2 + 1))
+        kept = {item: row for item, row in before.items() if item not in gone}
+        history.run(lambda: c.remove(gone), kept)
+    elif kind == "compact":
+        history.run(c.compact, before)
+    elif kind == "rebuild":
+        history.run(lambda: c.rebuild(LSH(8 + seed, random_state=seed)), before)
+    else:
+        n = rng.randint(1, 12)
+        X = np.random.default_rng(seed).normal(size=(n, N_FEATURES)).astype(np.float32)
+        ids = [100 * seed + number for number in range(n)] if seed > 3 else None
+        first = max([-1, *before]) + 1
+        keys = ids or list(range(first, first + n))
+        added = dict(zip(keys, ((row, seed) for row in X.tolist()), strict=True))
+        metadata = {"n": [seed] * n}
+        history.run(lambda: c.add(X, ids=ids, metadata=metadata), before | added)
+
+
+def create_on(disk: SimulatedDisk, history: History) -> bf.Collection:
+    made: list[bf.Collection] = []
+    options: Any = {"keep_vectors": "float32", "hasher": LSH(8), "metadata": {"n": int}}
+    path = disk.root / "collection"
+    history.run(lambda: made.append(bf.Collection.create(path, **options)), {})
+    return made[0]
+
+
+def change_collection(disk: SimulatedDisk, history: History) -> None:
+    with small_collections():
+        c, rng = create_on(disk, history), random.Random(1)
+        for seed in range(1, 17):
+            change_collection_once(history, c, rng, seed)
+        c.close()
+
+
+def kill_and_continue_collection(disk: SimulatedDisk, history: History) -> None:
+    """Kill the writer at every call of a change; another process opens the collection."""
+    with small_collections():
+        c, rng = create_on(disk, history), random.Random(2)
+        for seed in range(1, 22):
+            disk.kill_at = len(disk.changes) + seed
+            with suppress(KilledError):
+                change_collection_once(history, c, rng, seed)
+                change_collection_once(history, c, rng, 100 + seed)
+            c.close()
+            disk.restart()
+            begin = len(disk.changes)
+            c = bf.Collection.open(disk.root / "collection", "a")
+            # What the new writer found is on the disk now.
+            history.steps.append(Step(begin, len(disk.changes), content_of_collection(c)))
+        c.close()
+
+
 def keep_as_it_is(root: Path, content: Content) -> None:
     pass
 
@@ -298,6 +399,13 @@ SCENARIOS = (
     Scenario("encode to files", encode_files, read_codes, resume_encoding),
     Scenario("save codes", save_code_files, read_codes, keep_as_it_is),
     Scenario("append records", append_records, read_records, keep_as_it_is),
+    Scenario("change a collection", change_collection, read_collection, append_to_collection),
+    Scenario(
+        "kill the writer of a collection, then power loss",
+        kill_and_continue_collection,
+        read_collection,
+        append_to_collection,
+    ),
     *(
         Scenario(
             f"kill the first save after {n_calls} calls",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import random
+import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -180,7 +181,7 @@ class SimulatedDisk:
         """Replace the functions of the module."""
         for name in (
             "create_file", "open_file", "append_to_file", "sync_file", "copy_mode", "rename",
-            "remove_file", "make_directory", "sync_directory",
+            "remove_file", "make_directory", "sync_directory", "commit_database",
         ):  # fmt: skip
             patch.setattr(file_system, name, getattr(self, name))
 
@@ -244,6 +245,16 @@ class SimulatedDisk:
     def sync_directory(self, directory: Path) -> None:
         if directory in self._folders:
             self.record(self._folders[directory].sync)
+
+    def commit_database(self, connection: sqlite3.Connection, path: Path) -> None:
+        """Commit a transaction, which SQLite itself makes atomic and durable."""
+        content: list[bytes] = []
+        if self.record(lambda: self._replace_database(path, content[0])):
+            connection.commit()
+            content.append(connection.serialize())
+
+    def _replace_database(self, path: Path, content: bytes) -> None:
+        self._folders[path.parent].durable[path] = Inode(bytearray(content))
 
     def _rename_entries(self, parent: Path, changes: list[Change]) -> bool:
         folder = self._folders[parent]

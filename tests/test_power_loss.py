@@ -26,7 +26,7 @@ def do_nothing(disk: SimulatedDisk, directory: object) -> None:
     pass
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS[:7], ids=lambda scenario: scenario.name)
+@pytest.mark.parametrize("scenario", SCENARIOS[:8], ids=lambda scenario: scenario.name)
 @pytest.mark.parametrize(
     ("function", "replacement"), [("sync_file", flush_only), ("sync_directory", do_nothing)]
 )

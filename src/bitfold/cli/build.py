@@ -63,7 +63,8 @@ def build(
     """
     if keep_vectors not in (*KEPT_FORMATS, KEEP_NONE):
         raise typer.BadParameter(
-            f"--keep-vectors must be {', '.join(KEPT_FORMATS)} or {KEEP_NONE}, got {keep_vectors!r}."
+            f"--keep-vectors must be one of {', '.join((*KEPT_FORMATS, KEEP_NONE))}, "
+            f"got {keep_vectors!r}."
         )
     _inputs.check_exists(vectors, metadata, ids)
     check_new(out, force=force)

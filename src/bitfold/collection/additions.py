@@ -14,9 +14,9 @@ from bitfold.collection.columns import (
     declare_columns,
     open_metadata,
 )
+from bitfold.collection.fitting import needs_codes
 from bitfold.collection.id_map import NewIds
 from bitfold.collection.kept_vectors import encode_vectors, prepare_vectors
-from bitfold.collection.snapshot import MIN_CODED_ITEMS
 from bitfold.collection.state import MAX_FEATURES, CollectionState
 from bitfold.errors import DataError
 from bitfold.hashers import Hasher
@@ -93,7 +93,7 @@ class Addition:
         X = self._rows.X
         if self.state.n_rows or (isinstance(X, Stream) and X.single_pass):
             return False
-        return len(X) >= MIN_CODED_ITEMS
+        return needs_codes(len(X))
 
     def choose_format(self, *, is_coded: bool) -> CollectionState:
         """Return the state with the format to store; without codes, vectors are needed."""

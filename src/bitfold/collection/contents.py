@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+import numpy as np
+
 from bitfold import _validation
 from bitfold._types import AnyArray, Float32Array
 from bitfold.codes import Codes
@@ -334,6 +336,9 @@ def _check_columns(columns: Sequence[str] | None, snapshot: Snapshot) -> list[st
 
 
 def _require_vectors(snapshot: Snapshot) -> KeptVectors:
+    if not snapshot.state.n_rows:
+        nothing = np.empty((0, snapshot.state.n_features or 0), np.float32)
+        return KeptVectors("float32", nothing, np.empty(0, np.float32))
     if snapshot.vectors is None:
         raise DataError(f"{snapshot.path} keeps no vectors; create it with keep_vectors.")
     return snapshot.vectors

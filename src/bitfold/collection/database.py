@@ -33,6 +33,9 @@ _APPLICATION_ID = 0x62697466
 _BUSY_SECONDS = 60.0
 """Seconds to wait for the short transactions of other processes."""
 
+_SYNCHRONOUS = "EXTRA"
+"""Also sync the folder after the journal is removed, without which a commit could be undone."""
+
 _STATE_TABLE = "CREATE TABLE state (content TEXT NOT NULL)"
 _TABLE_NAME = re.compile(r"state|items_[0-9]{1,15}(_id)?")
 
@@ -181,7 +184,7 @@ class Database:
     def _connect_writer(self) -> sqlite3.Connection:
         self._forget_inherited()
         if self._writer is None:
-            settings = ["PRAGMA journal_mode = DELETE", "PRAGMA synchronous = EXTRA"]
+            settings = ["PRAGMA journal_mode = DELETE", f"PRAGMA synchronous = {_SYNCHRONOUS}"]
             self._writer = self._connect([*settings, "PRAGMA cache_size = -65536"], "rwc")
         return self._writer
 

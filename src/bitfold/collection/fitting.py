@@ -21,11 +21,19 @@ _OWNER = "Collection"
 
 DEFAULT_N_BITS = 128
 
+MIN_CODED_ITEMS = 1000
+"""Number of items below which the kept vectors are compared without codes."""
+
 _N_FINE_BITS = 96
 """Number of fine bits of ``DualHasher(128)``, which need as many features."""
 
 _DEFAULT_COARSE_WEIGHT = DualHasher().coarse_weight
 _CANDIDATE_COARSE_WEIGHT = 0.1
+
+
+def needs_codes(n_items: int) -> bool:
+    """Return whether there are enough items to fit a hasher, and to search by codes."""
+    return n_items >= MIN_CODED_ITEMS
 
 
 def is_fitted(hasher: Hasher) -> bool:

@@ -18,6 +18,7 @@ _OWN_FILE = re.compile(r"(vectors|scales|ids)-[0-9]{1,15}\.bin|hasher-[0-9]{1,15
 _INDEX_FILE = re.compile(
     r"(segment|deleted)-[0-9]{1,15}-[0-9]{1,15}\.bin|\.bitfold-[0-9a-f]{16}\.tmp"
 )
+_VALUE_BYTES = {"float32": 4, "float16": 2, "int8": 1}
 _JOURNALS = (f"{DATABASE}-journal", f"{DATABASE}-wal", f"{DATABASE}-shm")
 
 
@@ -56,16 +57,24 @@ def is_model_name(name: object) -> bool:
     return isinstance(name, str) and bool(re.fullmatch(r"hasher-[0-9]{1,15}\.bitfold", name))
 
 
+def measure_files(state: CollectionState) -> dict[str, int]:
+    """Return how many bytes of the files of vectors, scales and ids belong to a state."""
+    sizes: dict[str, int] = {}
+    if not state.n_rows:
+        return sizes
+    if state.stored is not None and state.n_features is not None:
+        sizes["vectors"] = state.n_rows * state.n_features * _VALUE_BYTES[state.stored]
+    if state.stored == "int8":
+        sizes["scales"] = 4 * state.n_rows
+    if state.id_kind == "int" and state.n_implicit < state.n_rows:
+        sizes["ids"] = 8 * (state.n_rows - state.n_implicit)
+    return sizes
+
+
 def list_files(state: CollectionState) -> set[str]:
     """Return the names of the files that belong to a state, except those of the codes."""
-    files = set(filter(None, [state.model]))
-    if state.stored is not None:
-        files.add(name_file("vectors", state))
-    if state.stored == "int8":
-        files.add(name_file("scales", state))
-    if state.id_kind == "int" and state.n_implicit < state.n_rows:
-        files.add(name_file("ids", state))
-    return files
+    models = filter(None, [state.model])
+    return {*models, *(name_file(kind, state) for kind in measure_files(state))}
 
 
 def prepare_folder(path: Path) -> None:
@@ -98,6 +107,16 @@ def remove_leftovers(path: Path, state: CollectionState) -> None:
             # A file that cannot be removed does no harm, and the next writer tries again.
             with suppress(OSError):
                 file_system.remove_file(file)
+    for kind, n_bytes in measure_files(state).items():
+        with suppress(OSError):
+            _truncate(path / name_file(kind, state), n_bytes)
     if state.index is None:
         with suppress(OSError):
             directory.remove_leftovers(path, set())
+
+
+def _truncate(path: Path, n_bytes: int) -> None:
+    """Cut off what an interrupted writer left at the end of a file."""
+    if path.stat().st_size > n_bytes:
+        with file_system.open_file(path) as file:
+            file.truncate(n_bytes)

@@ -26,18 +26,25 @@ ItemIds = Int64Array | list[str]
 
 def check_item_ids(ids: Any) -> ItemIds:
     """Return ids as integers or strings; raise for anything else."""
-    array = np.atleast_1d(_validation.convert_to_array(ids, "ids", _OWNER))
-    listed = array.tolist() if array.dtype.kind in "UOT" else []
+    listed = _list_objects([ids] if isinstance(ids, str) else ids)
     if not any(isinstance(item, str) for item in listed):
-        is_boxed = array.dtype.kind == "O" and all(type(item) is int for item in listed)
-        return check_ids(np.array(listed, np.int64) if is_boxed and listed else array, _OWNER)
-    if array.ndim != 1 or not all(isinstance(item, str) for item in listed):
-        raise ParameterTypeError("ids", _OWNER, "all integers or all strings", repr(ids)[:60])
+        return check_ids(listed or ids, _OWNER)
     for item in listed:
+        if not isinstance(item, str):
+            requirement = "all integers or all strings"
+            raise ParameterTypeError("ids", _OWNER, requirement, f"{item!r:.40} and strings")
         if not item or "\0" in item or any("\ud800" <= c <= "\udfff" for c in item):
             requirement = "strings with at least one character, without NUL or lone surrogates"
             _validation.raise_invalid("ids", _OWNER, requirement, ascii(item)[:60])
     return [str(item) for item in listed]
+
+
+def _list_objects(ids: Any) -> list[Any]:
+    """Return ids that may be strings as a list; numpy would convert numbers among strings."""
+    if isinstance(ids, (list, tuple)):
+        return list(ids)
+    array = _validation.convert_to_array(ids, "ids", _OWNER)
+    return array.tolist() if array.ndim == 1 and array.dtype.kind in "UOT" else []
 
 
 def kind_of(ids: ItemIds) -> str:

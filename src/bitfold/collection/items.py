@@ -109,6 +109,8 @@ class ItemsTable(NamedTuple):
             requirement = "None, because the collection has no metadata"
             _validation.raise_invalid("where", "search", requirement, repr(where))
         condition = self._compiler().compile(where)
+        if not self.state.n_rows:
+            return np.empty(0, np.int64)
         with self.database.reading() as connection:
             limit = connection.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER) - 2
             if len(condition.values) > limit:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from bitfold.collection.commits import FixedManifest
 from bitfold.collection.database import Database
-from bitfold.collection.folder import list_files, name_file
+from bitfold.collection.folder import list_files, measure_files, name_file
 from bitfold.collection.items import ItemsTable
 from bitfold.collection.row_file import compute_checksum
 from bitfold.collection.snapshot import Snapshot
@@ -58,6 +58,8 @@ def open_snapshot(path: Path, database: Database, state: CollectionState) -> Sna
     index = None
     if state.index is not None:
         index = HammingIndex.from_folder(IndexFolder.attach(path, FixedManifest(state)))
+        if len(index) != state.n_items:
+            raise FormatError(f"{path} is damaged: it has {len(index)} codes, not {state.n_items}.")
     return Snapshot(path, database, state, index)
 
 
@@ -83,14 +85,7 @@ def verify_snapshot(snapshot: Snapshot) -> CollectionSummary:
 
 def _verify_rows(path: Path, state: CollectionState) -> None:
     """Compare the files that are appended to with their checksums."""
-    vectors_width = {"float32": 4, "float16": 2, "int8": 1}
-    width = (state.n_features or 0) * vectors_width.get(state.stored or "", 0)
-    sizes = {
-        "vectors": state.n_rows * width,
-        "scales": 4 * state.n_rows,
-        "ids": 8 * (state.n_rows - state.n_implicit),
-    }
-    for kind, checksum in state.checksums.items():
+    for kind, n_bytes in measure_files(state).items():
         file = path / name_file(kind, state)
-        if file.name in list_files(state) and compute_checksum(file, sizes[kind]) != checksum:
+        if compute_checksum(file, n_bytes) != state.checksums.get(kind, 0):
             raise FormatError(f"{file} is damaged: it does not match its checksum.")

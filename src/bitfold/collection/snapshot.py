@@ -13,7 +13,7 @@ from bitfold.codes import Codes
 from bitfold.collection.appender import RowsAppender
 from bitfold.collection.columns import ColumnValues
 from bitfold.collection.database import Database
-from bitfold.collection.fitting import choose_candidates_by_order
+from bitfold.collection.fitting import choose_candidates_by_order, needs_codes
 from bitfold.collection.folder import name_file
 from bitfold.collection.id_map import IdMap, ItemIds
 from bitfold.collection.items import ItemsTable
@@ -24,9 +24,6 @@ from bitfold.collection.state import CollectionState
 from bitfold.errors import DataError, FormatError
 from bitfold.hashers import Hasher, load
 from bitfold.search import HammingIndex
-
-MIN_CODED_ITEMS = 1000
-"""Number of items below which the kept vectors are compared without codes."""
 
 _ROWS_PER_BATCH = 1 << 13
 """Number of rows that are copied together."""
@@ -101,7 +98,8 @@ class Snapshot:
         if self.state.n_items == self.state.n_rows:
             return np.arange(self.state.n_rows)
         if self.index is not None:
-            return np.sort(np.concatenate([batch.ids for batch in self.index.batches()] or [[]]))
+            nothing = np.empty(0, np.int64)
+            return np.sort(np.concatenate([nothing, *(b.ids for b in self.index.batches())]))
         return np.setdiff1d(np.arange(self.state.n_rows), self.state.removed, assume_unique=True)
 
     def is_live(self, rows: Int64Array) -> BoolArray:
@@ -122,7 +120,7 @@ class Snapshot:
             shape = (len(queries), min(k, n_searched))
             return np.empty(shape, np.int64), np.empty(shape, np.float32)
         n_candidates = max(k, n_candidates)
-        if self.vectors is not None and n_searched <= max(MIN_CODED_ITEMS, n_candidates):
+        if self.vectors is not None and (n_searched <= n_candidates or not needs_codes(n_searched)):
             candidates = self.live_rows if rows is None else rows
         elif self.vectors is not None:
             candidates, _ = self._search_codes(queries, n_candidates, rows)

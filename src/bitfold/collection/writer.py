@@ -18,9 +18,9 @@ from bitfold.collection.additions import Addition, NewRows
 from bitfold.collection.appender import RowsAppender
 from bitfold.collection.commits import CollectionFolder
 from bitfold.collection.database import Database
-from bitfold.collection.fitting import fit_hasher, is_fitted, use_hasher
+from bitfold.collection.fitting import fit_hasher, is_fitted, needs_codes, use_hasher
 from bitfold.collection.items import ItemsTable
-from bitfold.collection.snapshot import MIN_CODED_ITEMS, LiveVectors, Snapshot, map_vectors
+from bitfold.collection.snapshot import LiveVectors, Snapshot, map_vectors
 from bitfold.collection.state import CollectionState
 from bitfold.errors import DataError
 from bitfold.hashers import Hasher
@@ -112,10 +112,10 @@ class CollectionWriter:
         """Fit the hasher to the kept vectors, and encode them again."""
         with self._change() as state, show_progress(progress) as report:
             state, rows = use_hasher(state, hasher), self.snapshot.live_rows
-            live = self._open_rows(state, rows)
+            live = self._open_rows(state, rows) if len(rows) else None
             if hasher is not None and is_fitted(hasher):
                 fitted = hasher
-            elif state.n_items >= MIN_CODED_ITEMS:
+            elif needs_codes(state.n_items):
                 fitted = fit_hasher(state, live, report)
             else:
                 removed = np.setdiff1d(np.arange(state.n_rows), rows, assume_unique=True)
@@ -164,7 +164,7 @@ class CollectionWriter:
 
     def _commit_vectors(self, state: CollectionState, report: ProgressCallback) -> None:
         """Commit rows that have no codes; fit the hasher if there are enough of them now."""
-        if state.n_items < MIN_CODED_ITEMS:
+        if not needs_codes(state.n_items):
             self._commit(state)
             return
         rows = np.setdiff1d(np.arange(state.n_rows), state.removed, assume_unique=True)
@@ -175,8 +175,9 @@ class CollectionWriter:
         self, state: CollectionState, hasher: Hasher, rows: Int64Array, report: ProgressCallback
     ) -> None:
         """Encode kept vectors, and commit their codes."""
-        live = self._open_rows(state, rows)
-        codes = hasher.encode(live, progress=report) if len(rows) else None
+        codes = None
+        if len(rows):
+            codes = hasher.encode(self._open_rows(state, rows), progress=report)
         self._commit_codes(state, hasher, codes, rows)
 
     def _open_rows(self, state: CollectionState, rows: Int64Array) -> LiveVectors:

@@ -1,0 +1,93 @@
+"""Writers that are killed: a change is there completely, or not at all."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bitfold as bf
+
+WRITER = """
+import os, sys
+import numpy as np
+import bitfold as bf
+from bitfold.collection import database, fitting
+from bitfold.hashers import LSH
+
+fitting.MIN_CODED_ITEMS = 20
+database._SYNCHRONOUS = "OFF"  # a kill loses nothing that was written
+os.fsync = lambda descriptor: None
+path, start = sys.argv[1], int(sys.argv[2])
+c = bf.Collection.open(path, "a")
+for number in range(start, start + 1000):
+    X = np.full((7, 4), number, np.float32)
+    ids = [f"{number}-{i}" for i in range(7)]
+    c.add(X, ids=ids, metadata={"n": [number] * 7})
+    print("added", number, flush=True)
+    if number % 3 == 0:
+        c.remove([f"{number}-{i}" for i in range(1, 7)])
+        print("removed", number, flush=True)
+    if number % 7 == 0:
+        c.compact()
+    if number % 11 == 0:
+        c.rebuild(LSH(8 + number % 5, random_state=0))
+"""
+
+
+def read_numbers(path: Path) -> dict[int, int]:
+    """Return the number of items of each addition, after checking that all parts agree."""
+    with bf.Collection.open(path) as c:
+        c.verify()
+        ids = c.ids().tolist()
+        numbers = c.metadata(ids)["n"]
+        vectors = c.vectors()
+        assert [int(item.split("-")[0]) for item in ids] == numbers
+        assert (vectors == np.array(numbers)[:, None]).all()
+        if ids:
+            hits = c.search(vectors[-1:], k=1, where=f"n = {numbers[-1]}")
+            assert hits.ids[0, 0].split("-")[0] == str(numbers[-1])
+    return {number: numbers.count(number) for number in numbers}
+
+
+def run_and_kill(path: Path, start: int, seconds: float) -> list[str]:
+    """Run a writer for a while, kill it, and return what it said."""
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(path), str(start)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        encoding="utf-8",
+    ) as writer:
+        assert writer.stdout
+        lines = [writer.stdout.readline()]  # the imports take longest
+        time.sleep(seconds)
+        os.kill(writer.pid, signal.SIGKILL)
+        lines += writer.stdout.readlines()
+    return [line for line in lines if line.endswith("\n")]
+
+
+@pytest.mark.filterwarnings("ignore:.*removed an unfinished commit")
+def test_a_kill_leaves_whole_changes(tmp_path: Path) -> None:
+    path, start = tmp_path / "c", 1
+    bf.Collection.create(path, hasher=bf.ITQ(4), metadata={"n": int}).close()
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        said = run_and_kill(path, start, rng.uniform(0, 0.3))
+        counts = read_numbers(path)
+        for line in said:
+            word, number = line.split()
+            expected = {"added": (7, 1), "removed": (1,)}[word]
+            assert counts[int(number)] in expected, line
+        assert set(counts.values()) <= {1, 7}
+        start = max(counts, default=start) + 1
+        # The next writer removes what is left over.
+        with bf.Collection.open(path, "a") as c:
+            c.verify()
+            assert len(c) == sum(counts.values())
+        assert read_numbers(path) == counts
