@@ -4,41 +4,33 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.search.disk.conftest import fork, wait_for
 
 import bitfold as bf
-
-WRITER = """
-import os, sys
-import numpy as np
-import bitfold as bf
-from bitfold.collection import database, fitting
 from bitfold.hashers import LSH
 
-fitting.MIN_CODED_ITEMS = 20
-database._SYNCHRONOUS = "OFF"  # a kill loses nothing that was written
-os.fsync = lambda descriptor: None
-path, start = sys.argv[1], int(sys.argv[2])
-c = bf.Collection.open(path, "a")
-for number in range(start, start + 1000):
-    X = np.full((7, 4), number, np.float32)
-    ids = [f"{number}-{i}" for i in range(7)]
-    c.add(X, ids=ids, metadata={"n": [number] * 7})
-    print("added", number, flush=True)
-    if number % 3 == 0:
-        c.remove([f"{number}-{i}" for i in range(1, 7)])
-        print("removed", number, flush=True)
-    if number % 7 == 0:
-        c.compact()
-    if number % 11 == 0:
-        c.rebuild(LSH(8 + number % 5, random_state=0))
-"""
+
+def write(path: Path, start: int, say: Callable[[str], object]) -> None:
+    """Change a collection until the process is killed."""
+    c = bf.Collection.open(path, "a")
+    for number in range(start, start + 10_000):
+        ids = [f"{number}-{i}" for i in range(7)]
+        X = np.full((7, 4), number, np.float32)
+        c.add(X, ids=ids, metadata={"n": [number] * 7})
+        say(f"added {number}")
+        if number % 3 == 0:
+            c.remove(ids[1:])
+            say(f"removed {number}")
+        if number % 7 == 0:
+            c.compact()
+        if number % 11 == 0:
+            c.rebuild(LSH(8 + number % 5, random_state=0))
 
 
 def read_numbers(path: Path) -> dict[int, int]:
@@ -58,27 +50,25 @@ def read_numbers(path: Path) -> dict[int, int]:
 
 def run_and_kill(path: Path, start: int, seconds: float) -> list[str]:
     """Run a writer for a while, kill it, and return what it said."""
-    with subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(path), str(start)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        encoding="utf-8",
-    ) as writer:
-        assert writer.stdout
-        lines = [writer.stdout.readline()]  # the imports take longest
+    reading, writing = os.pipe()
+    child = fork(lambda: write(path, start, lambda line: os.write(writing, f"{line}\n".encode())))
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        first = pipe.readline()
         time.sleep(seconds)
-        os.kill(writer.pid, signal.SIGKILL)
-        lines += writer.stdout.readlines()
+        os.kill(child, signal.SIGKILL)
+        lines = [first, *pipe]
+    assert wait_for(child) == -signal.SIGKILL
     return [line for line in lines if line.endswith("\n")]
 
 
 @pytest.mark.filterwarnings("ignore:.*removed an unfinished commit")
 def test_a_kill_leaves_whole_changes(tmp_path: Path) -> None:
     path, start = tmp_path / "c", 1
-    bf.Collection.create(path, hasher=bf.ITQ(4), metadata={"n": int}).close()
+    bf.Collection.create(path, hasher=LSH(8), metadata={"n": int}).close()
     rng = np.random.default_rng(0)
-    for _ in range(3):
-        said = run_and_kill(path, start, rng.uniform(0, 0.3))
+    for _ in range(8):
+        said = run_and_kill(path, start, rng.uniform(0, 0.15))
         counts = read_numbers(path)
         for line in said:
             word, number = line.split()

@@ -58,7 +58,10 @@ class CollectionMachine(RuleBasedStateMachine):
         self.next_id = max(self.next_id, *ids) + 1
         if self.text_ids:
             ids = [f"i{item}" for item in ids]
-        years, kinds = rng.integers(2000, 2004, n).tolist(), rng.choice(KINDS, n).tolist()
+        years, kinds = (
+            rng.integers(2000, 2004, n).tolist(),
+            [KINDS[at] for at in rng.integers(0, 3, n)],
+        )
         metadata = {"year": years, "kind": kinds} if self.has_metadata else None
         given = ids if explicit or self.text_ids else None
         self.collection.add(X, ids=given, metadata=metadata)
@@ -135,7 +138,7 @@ class CollectionMachine(RuleBasedStateMachine):
         ids = self.collection.ids().tolist()
         assert ids == list(self.items)
         if ids and self.has_metadata:
-            expected = {"year": [], "kind": []}
+            expected: dict[str, list[Any]] = {"year": [], "kind": []}
             for _, year, kind in self.items.values():
                 expected["year"].append(year)
                 expected["kind"].append(kind)

@@ -43,8 +43,7 @@ def _measure_cosine(query: Float32Array, x: Float32Array) -> float:
     if sq_length <= 0:
         return 1.0
     # Rounding may make the cosine slightly larger than 1.
-    distance = 1.0 - product / math.sqrt(sq_length)
-    return distance if distance > 0 else 0.0
+    return float(np.maximum(0.0, 1.0 - product / math.sqrt(sq_length)))
 
 
 @njit(nogil=True, cache=True)

@@ -54,7 +54,7 @@ def build(
     force: Annotated[bool, Option("--force", help=FORCE_HELP)] = False,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Make a collection from vectors: codes, ids, metadata and kept vectors in one folder.
+    """Make a collection from vectors: codes, ids, metadata and vectors in one folder.
 
     Learns the codes, encodes the vectors and indexes them. The vectors may be larger than memory.
     The collection appears complete or not at all.

@@ -75,16 +75,17 @@ def search(
     (asymmetric search); with --symmetric, --radius or query codes, the distance is the Hamming
     distance. Prints query, rank, id and distance, separated by tabs. Ties are in order of id.
 
-    Example: bitfold search news.bitfold queries.npy -k 10 --where "year >= 2020" --json
+    Example: bitfold search news.bitfold queries.npy -k 10 --where "year>=2020" --json
     """
+    check_exists(index)
     if is_collection(index):
         given = {"--model": model, "--radius": radius, "--rerank": rerank, "--symmetric": symmetric}
         for name, value in given.items():
             if value not in (None, False):
                 raise typer.BadParameter(f"{name} cannot be used with a collection.")
         check_exists(queries)
-        request = CollectionRequest(k or DEFAULT_K, where, tuple(column or ()), candidates or 100)
-        search_collection(index, queries, request, as_json)
+        wanted = CollectionRequest(k or DEFAULT_K, where, tuple(column or ()), candidates or 100)
+        search_collection(index, queries, wanted, as_json)
         return
     if where is not None or column:
         raise typer.BadParameter("--where and --column need a collection.")

@@ -31,6 +31,20 @@ class Collection(CollectionContents):
     one after another, each is durable when its method returns, and after an error nothing has
     changed. One process can write; the others read the last commit.
 
+    Parameters
+    ----------
+    path
+        The folder.
+    database
+        The database in it.
+    content
+        What was read, or the writer.
+
+    Attributes
+    ----------
+    path
+        The folder.
+
     Examples
     --------
     >>> import numpy as np
