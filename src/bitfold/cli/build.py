@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from bitfold.cli import _inputs
 from bitfold.cli._inputs import LABEL_FORMATS, VECTOR_FORMATS
-from bitfold.cli._methods import COSINE_HELP, METHOD_HELP, HasherSpec
+from bitfold.cli._methods import COSINE_HELP, METHOD_LIST, HasherSpec
 from bitfold.cli._outputs import FORCE_HELP, check_new, explain_full_disk
 from bitfold.cli._row_lengths import suggest_cosine
 from bitfold.cli._terminal import print_summary, show_progress
@@ -21,6 +21,8 @@ from bitfold.collection.state import VECTOR_FORMATS as KEPT_FORMATS
 from bitfold.hashers import Hasher
 
 KEEP_NONE = "none"
+
+EPILOG = METHOD_LIST
 
 
 def build(
@@ -43,7 +45,8 @@ def build(
         int | None, Option(min=1, max=1024, help="Code length; 128 by default.")
     ] = None,
     method: Annotated[
-        str | None, Option(help=f"{METHOD_HELP}. Default: itq if vectors are kept, or dualhasher.")
+        str | None,
+        Option(help="One of those listed below; itq if vectors are kept, or dualhasher."),
     ] = None,
     settings: Annotated[
         list[str] | None,
