@@ -19,7 +19,7 @@ from bitfold._progress import ignore_progress, ignore_step, show_progress, track
 from bitfold.hashers import PCAH
 from bitfold.metrics import closest_neighbors
 
-DELAY = 0.02
+DELAY = 0.002
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def bars(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def wait_for_bars() -> None:
-    time.sleep(10 * DELAY)
+    time.sleep(0.2)
 
 
 def test_silent_by_default(capsys: pytest.CaptureFixture[str]) -> None:
@@ -125,7 +125,7 @@ def test_long_calls_show_bars(stage: str, capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.usefixtures("bars")
 @pytest.mark.parametrize("method", ["search", "within"])
 def test_long_searches_show_bars(method: str, capsys: pytest.CaptureFixture[str]) -> None:
-    packed = np.random.default_rng(0).integers(0, 256, (40_000, 8), np.uint8)
+    packed = np.random.default_rng(0).integers(0, 256, (100_000, 8), np.uint8)
     index, queries = bf.HammingIndex(64), bf.Codes(packed[:4000], 64)
     index.add(bf.Codes(packed, 64))
     capsys.readouterr()

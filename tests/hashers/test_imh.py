@@ -250,6 +250,7 @@ def test_progress_reports_the_stages_in_order() -> None:
     reports: list[tuple[str, int, int]] = []
     small(embedding=e.TSNE()).fit(X, progress=lambda *step: reports.append(step))
     assert list(dict.fromkeys(stage for stage, _, _ in reports)) == [
+        "mean",
         "base set",
         "embedding",
         "rotation",

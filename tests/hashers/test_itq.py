@@ -67,4 +67,4 @@ def test_progress_reports_the_stages_in_order() -> None:
     calls: list[tuple[str, int, int]] = []
     ITQ(8, max_iter=3, random_state=0).fit(DIGITS, progress=lambda *call: calls.append(call))
     rotation = [("rotation", call, 3) for call in (1, 2, 3)]
-    assert calls == [("principal directions", 1, 1), *rotation]
+    assert calls == [("mean", len(DIGITS), len(DIGITS)), ("principal directions", 1, 1), *rotation]

@@ -119,7 +119,7 @@ def test_progress_reports_the_stages_in_order() -> None:
     X, y = few()
     stages: list[str] = []
     small(embedding=e.TSNE()).fit(X, y, progress=lambda stage, *_: stages.append(stage))
-    assert list(dict.fromkeys(stages)) == ["base set", "embedding", "rotation"]
+    assert list(dict.fromkeys(stages)) == ["mean", "base set", "embedding", "rotation"]
 
 
 def test_a_failed_fit_changes_nothing() -> None:
