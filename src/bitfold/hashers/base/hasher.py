@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _get_feature_names, check_is_fitted
 
 from bitfold import _progress, _validation
+from bitfold._threads import serial_blas
 from bitfold._types import PathLike, ProgressCallback, UInt8Array
 from bitfold.errors import DataError
 from bitfold.hashers import _persistence
@@ -180,7 +181,9 @@ class Hasher(Encoder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             with _progress.draw_bars() as bars:
                 return self.fit_rows(rows, y, feature_names=feature_names, progress=bars)
         _validation.check_not_absurd(getattr(self, "n_bits", None), rows.owner)
-        fitted = self._learn(rows, y, progress or (lambda stage, done, total: None))
+        # The same data give the same model on any number of threads.
+        with serial_blas():
+            fitted = self._learn(rows, y, progress or (lambda stage, done, total: None))
         _check_finite_state(fitted, rows.owner)
         for name in ("feature_names_in_", *self._optional_arrays):
             self.__dict__.pop(name, None)
