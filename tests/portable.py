@@ -18,10 +18,10 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from tests.reproducibility import Digests, small_cases
 
 from bitfold import load
 from bitfold.testing._hasher_checks.processors import Environment, list_levels
-from tests.reproducibility import Digests, small_cases
 
 NUMERICAL_TESTS = (
     *("tests/_kernels", "tests/_linalg", "tests/base_set", "tests/embedding", "tests/hashers"),
@@ -51,7 +51,7 @@ def encode_with_models(folder: Path) -> Digests:
         rows = np.concatenate([X + np.float32(0.013 * shift) for shift in range(N_SHIFTS)])
         for path in sorted(folder.glob(f"*/{name}.bitfold")):
             codes = load(path).encode(rows)
-            found[f"{path.parent.name}/{name}"] = hashlib.sha256(codes.packed).hexdigest()
+            found[f"{path.parent.name}/{name}"] = hashlib.sha256(codes.packed.tobytes()).hexdigest()
     return found
 
 
@@ -65,9 +65,7 @@ def compare_codes() -> int:
             _run(["-m", "tests.portable", "--save", f"{name}/{level}"], environment, level)
         expected: Digests = {}
         for level, environment in levels.items():
-            found = json.loads(
-                _run(["-m", "tests.portable", "--encode", name], environment, level)
-            )
+            found = json.loads(_run(["-m", "tests.portable", "--encode", name], environment, level))
             expected = expected or found
             assert found.keys() == expected.keys()
             different = [model for model in expected if found[model] != expected[model]]

@@ -23,17 +23,17 @@ from typing import Any, NamedTuple
 
 N_CORES = int(os.environ.get("BITFOLD_TEST_CORES", "0"))
 if N_CORES:  # another number of cores than the machine has, before anything counts them
-    os.sched_getaffinity = lambda process_id: set(range(N_CORES))  # type: ignore[assignment]
+    os.sched_getaffinity = lambda process_id: set(range(N_CORES))
 
 import numpy as np  # noqa: E402
 from sklearn.datasets import load_digits  # noqa: E402
+from tests.testing.test_hashers import HASHERS  # noqa: E402
 from threadpoolctl import threadpool_limits  # noqa: E402
 
 from bitfold.base_set import KMeansBase, KMedoidsBase, RandomBase  # noqa: E402
 from bitfold.embedding import SNE, TSNE  # noqa: E402
 from bitfold.hashers import AGH, IMH, DualHasher, Hasher  # noqa: E402
 from bitfold.hashers.strategies import EMBEDDINGS  # noqa: E402
-from tests.testing.test_hashers import HASHERS  # noqa: E402
 
 Digests = dict[str, str]
 """The digest of everything that a model has learned, by the name of the model."""
@@ -123,7 +123,11 @@ def small_cases() -> Iterator[Case]:
 def thorough_cases() -> Iterator[Case]:
     """Yield all hashers with their default settings, and with large ones."""
     X, y = load_digits(return_X_y=True)
-    narrow, wide, many = (X.astype(np.float32), y), make_clusters(3000, 150), make_clusters(12000, 150)
+    narrow, wide, many = (
+        (X.astype(np.float32), y),
+        make_clusters(3000, 150),
+        make_clusters(12000, 150),
+    )
     kinds = dict.fromkeys(map(type, HASHERS))
     for kind in kinds:
         yield Case(f"{kind.__name__}, 64 features", seed(kind()), *narrow)
@@ -217,7 +221,9 @@ def compare_thoroughly() -> int:
             different = find_differences(found, expected)
             n_different += len(different)
             seconds = time.monotonic() - start
-            print(f"{name}: {len(found)} models, {len(different)} differ, {seconds:.0f} s", flush=True)
+            print(
+                f"{name}: {len(found)} models, {len(different)} differ, {seconds:.0f} s", flush=True
+            )
             for model in different:
                 print(f"  {model}", flush=True)
     return n_different

@@ -7,8 +7,9 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import bitfold
 from tests.reproducibility import SMALL, find_differences, fit_in_process
+
+import bitfold
 
 KERNELS = sorted((Path(bitfold.__file__).parent / "_kernels").glob("*.py"))
 

@@ -94,7 +94,8 @@ class NearestBasePoints:
 
     @cached_property
     def _sq_norms(self) -> Float32Array:
-        return induction.sq_norms(self.points)
+        sq_norms: Float32Array = induction.sq_norms(self.points)
+        return sq_norms
 
     @cached_property
     def _lists(self) -> InvertedLists | None:

@@ -70,7 +70,9 @@ def _accumulate(
     return [builder.load(total) for total in totals]
 
 
-def _sum_terms(term: _Term, context: Any, builder: Any, signature: Any, arguments: Any) -> list[Any]:
+def _sum_terms(
+    term: _Term, context: Any, builder: Any, signature: Any, arguments: Any
+) -> list[Any]:
     """Sum the terms of the first array with each of the others."""
     arrays = [
         context.make_array(kind)(context, builder, value)

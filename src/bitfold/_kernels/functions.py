@@ -2,7 +2,7 @@
 
 Those of numpy and of the C library have several versions, for processors with and without certain
 instructions, which differ in the last bit. These use additions and multiplications only, which are
-rounded by the same rule everywhere. Their errors are below 1e-14.
+rounded by the same rule everywhere. Their errors are below 1e-14, except for huge angles.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _power_of_2: Any = intrinsic(_shift_exponent)
 
 @njit(nogil=True, cache=True)
 def exp_of_negative(x: float) -> float:
-    """Return the exponential of a number that is not positive, 0 where it underflows float32."""
+    """Return the exponential of a number that is not positive; it may be too large below 2⁻¹⁵⁰."""
     # Without branches, so that loops over it are vectorized.
     x = x if x > _MIN_EXPONENT else _MIN_EXPONENT
     k = math.floor(x * _LOG2_E + 0.5)

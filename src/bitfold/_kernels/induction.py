@@ -2,10 +2,10 @@
 
 The result is a function of that row alone.
 
-The last bits of a matrix product depend on the batch and the processor. It is therefore only used to select
-candidates: all base points that could be among the k nearest, given the largest possible rounding
-error. The candidates are measured directly, in a fixed order of summation. The result is the
-same whether a row is processed alone or among millions.
+The last bits of a matrix product depend on the batch and the processor. It is therefore only used
+to select candidates: all base points that could be among the k nearest, given the largest possible
+rounding error. The candidates are measured directly, in a fixed order of summation. The result is
+the same whether a row is processed alone or among millions.
 """
 
 from __future__ import annotations

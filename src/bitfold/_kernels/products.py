@@ -1,9 +1,9 @@
 """Inner products and distances that are functions of one row alone, and signs at sgemm's speed.
 
 The last bits of a matrix product depend on the batch and the processor. ``dots`` and
-``sq_distances`` therefore sum in a fixed order, at about three quarters of the speed of sgemm. If only signs are needed,
-``signs`` uses a matrix product, and computes only those products again whose sign could change by
-the largest possible rounding error.
+``sq_distances`` therefore sum in a fixed order, at about three quarters of the speed of sgemm. If
+only signs are needed, ``signs`` uses a matrix product, and computes only those products again whose
+sign could change by the largest possible rounding error.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ import pickle
 import platform
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -64,8 +65,7 @@ _HASWELL_FEATURES = ("X86_V3", "AVX", "F16C", "FMA3", "AVX2")
 
 def _find_dispatched_features() -> list[str]:
     """Return the features of this processor that numpy has special code for."""
-    from numpy._core import _multiarray_umath as core
-
+    core: Any = import_module("numpy._core._multiarray_umath")  # not in numpy's type stubs
     return [name for name in core.__cpu_dispatch__ if core.__cpu_features__.get(name)]
 
 
@@ -98,7 +98,7 @@ class LevelProcess:
         assert self._process.stdout is not None
         pickle.dump((hasher, rows), self._process.stdin)
         self._process.stdin.flush()
-        answer: tuple[bytes, bytes] = pickle.load(self._process.stdout)  # noqa: S301  our own
+        answer: tuple[bytes, bytes] = pickle.load(self._process.stdout)
         return answer
 
     def close(self) -> None:
@@ -111,7 +111,7 @@ def serve() -> None:
     """Answer the requests of :class:`LevelProcess` until the input ends."""
     while True:
         try:
-            hasher, rows = pickle.load(sys.stdin.buffer)  # noqa: S301  from the parent process
+            hasher, rows = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
         pickle.dump(encode_and_embed(hasher, rows), sys.stdout.buffer)
