@@ -14,7 +14,7 @@ endif
 # No target downloads data.
 export BITFOLD_OFFLINE ?= 1
 
-.PHONY: demo test bench compare which-code kind-and-order docs gallery lint paper clean package lowest power-loss soak fuzz schema
+.PHONY: demo test bench compare which-code kind-and-order docs gallery lint paper clean package lowest power-loss soak fuzz schema reproducible portable
 
 # Rebuilt only when the dependencies change.
 $(STAMP): pyproject.toml
@@ -68,6 +68,14 @@ power-loss: $(STAMP)
 soak: MINUTES ?= 60
 soak: $(STAMP)
 	$(BIN)/python -m tests.soak --minutes $(MINUTES)
+
+# Fit the same models in processes of all kinds, and compare every byte of what they learned.
+reproducible: $(STAMP)
+	$(BIN)/python -m tests.reproducibility
+
+# Run the numerical tests on emulated levels of processors, and compare codes between them.
+portable: $(STAMP)
+	$(BIN)/python -m tests.portable
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
+import faiss
 import numpy as np
 import pytest
 
 from bitfold import _threads
-from bitfold._threads import count_threads, map_blocks, serial_blas
+from bitfold._threads import count_threads, map_blocks, map_rows, serial_blas
 
 
 @pytest.fixture
@@ -246,3 +250,59 @@ def test_lazy_property_is_computed_once_and_does_not_block_other_objects() -> No
     waiting.turn.set()
     thread.join()
     assert waiting.value == 1
+
+
+def openmp_threads() -> set[int]:
+    """Return the thread counts of OpenMP in this thread."""
+    libraries = [lib for lib in _threads._controller().lib_controllers if lib.user_api == "openmp"]
+    assert libraries
+    return {lib.get_num_threads() for lib in libraries}
+
+
+def test_openmp_is_limited_in_every_thread() -> None:
+    faiss.omp_set_num_threads(2)
+    with serial_blas(), ThreadPoolExecutor(1) as pool:
+        assert openmp_threads() == {1}
+
+        def enter() -> tuple[set[int], set[int]]:
+            faiss.omp_set_num_threads(3)
+            with serial_blas():
+                inside = openmp_threads()
+            return inside, openmp_threads()
+
+        inside, after = pool.submit(enter).result()
+        assert inside == {1}
+        assert 3 in after
+    assert 2 in openmp_threads()
+
+
+def test_rows_are_mapped_by_blocks_and_joined(three_threads: None) -> None:
+    rng = np.random.default_rng(0)
+    points, centers = (rng.standard_normal((n, 5)).astype(np.float32) for n in (3000, 40))
+    lengths: list[int] = []
+
+    def search(block: Any, others: Any, k: int) -> tuple[Any, Any]:
+        lengths.append(len(block))
+        assert openmp_threads() == {1}
+        distances, indices = faiss.knn(block, others, k)
+        return distances, indices
+
+    distances, indices = map_rows(search, points, centers, 3)
+    assert sorted(lengths) == [952, 1024, 1024]
+    assert distances.shape == indices.shape == (3000, 3)
+    gaps = ((points[:, None] - centers) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(indices, np.argsort(gaps, axis=1)[:, :3])
+
+
+def test_libraries_that_are_loaded_later_are_limited_too() -> None:
+    code = """
+from bitfold import _threads
+with _threads.serial_blas():
+    pass
+before = len(_threads._controller().lib_controllers)
+import faiss, scipy.linalg
+assert len(_threads._controller().lib_controllers) > before
+with _threads.serial_blas():
+    assert {lib.get_num_threads() for lib in _threads._controller().lib_controllers} == {1}
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

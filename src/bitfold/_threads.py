@@ -3,6 +3,10 @@
 Threaded BLAS inside a pool of threads oversubscribes the cores and is several times slower than
 either alone. So BLAS is limited to one thread while the pool is working.
 
+The order of a sum, and with it the last bits of a matrix product or a factorization, depends on
+the number of threads. So whatever must not depend on it, such as ``fit``, runs in
+:data:`serial_blas`, and uses several cores only by mapping blocks.
+
 Also here: a lock, and values computed on first use, for objects that several threads share.
 """
 
@@ -10,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,7 +25,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from bitfold._types import Float32Array
+from bitfold._types import AnyArray, Float32Array
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -93,7 +98,11 @@ class lazy_property(Generic[R]):  # noqa: N801  used like functools.cached_prope
 
 
 class _SerialBlas:
-    """Limits BLAS to one thread while at least one caller is inside; callers may overlap."""
+    """Limits BLAS and OpenMP to one thread while a caller is inside; callers may overlap.
+
+    The limit of BLAS is one for all threads of the process. OpenMP has a limit for each of them, so
+    that every caller sets its own.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -102,10 +111,16 @@ class _SerialBlas:
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
+        controller = _controller()
+        openmp = [lib for lib in controller.lib_controllers if lib.user_api == "openmp"]
+        # Read before BLAS is limited, which may change the limits of OpenMP too.
+        counts = [lib.get_num_threads() for lib in openmp]
         with self._lock:
             self._n_inside += 1
             if self._n_inside == 1:
-                self._limiter = _controller().limit(limits=1, user_api="blas")
+                self._limiter = controller.limit(limits=1, user_api="blas")
+        for lib in openmp:
+            lib.set_num_threads(1)
         try:
             yield
         finally:
@@ -113,9 +128,13 @@ class _SerialBlas:
                 self._n_inside -= 1
                 if self._n_inside == 0:
                     self._limiter.restore_original_limits()
+            for lib, count in zip(openmp, counts, strict=True):
+                lib.set_num_threads(count)
 
 
 serial_blas = _SerialBlas()
+"""Context, or with ``@serial_blas()`` decorator, of everything that must give the same result on
+any number of threads."""
 
 
 _buffers = threading.local()
@@ -134,9 +153,18 @@ def borrow_buffer(name: str, shape: tuple[int, int]) -> Float32Array:
     return buffer[:size].reshape(shape)
 
 
-@functools.cache
+_THREADED_MODULES = ("faiss", "scipy.linalg", "sklearn.utils._openmp_helpers")
+"""Modules that load BLAS or OpenMP libraries of their own."""
+
+
 def _controller() -> Any:
-    """Return the controller of the BLAS libraries, once: finding them takes milliseconds."""
+    """Return the controller of the BLAS and OpenMP libraries that are loaded."""
+    return _find_libraries(tuple(name in sys.modules for name in _THREADED_MODULES))
+
+
+@functools.cache
+def _find_libraries(loaded: tuple[bool, ...]) -> Any:
+    """Return a controller, once for each set of loaded modules: it takes milliseconds."""
     import numpy.linalg  # noqa: F401  BLAS must be loaded to be found
     from threadpoolctl import ThreadpoolController
 
@@ -174,3 +202,24 @@ def map_blocks(work: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
         finally:
             for future in pending:
                 future.cancel()
+
+
+_JOINED_ROWS = 1024
+"""Rows per call of ``map_rows``."""
+
+
+def map_rows(
+    work: Callable[..., tuple[AnyArray, ...]], rows: AnyArray, *arguments: Any
+) -> tuple[AnyArray, ...]:
+    """Apply ``work(block, *arguments)`` to blocks of rows on all cores, and join the results.
+
+    faiss would use all cores by itself, but round differently on another number of them. Here
+    each call has one thread.
+    """
+
+    def work_serially(start: int) -> tuple[AnyArray, ...]:
+        with serial_blas():
+            return work(rows[start : start + _JOINED_ROWS], *arguments)
+
+    parts = list(map_blocks(work_serially, range(0, len(rows), _JOINED_ROWS)))
+    return tuple(np.concatenate(part) for part in zip(*parts, strict=True))

@@ -14,7 +14,13 @@ from scipy.sparse import csr_array
 from bitfold import _validation
 from bitfold._kernels import induction, products
 from bitfold._kernels import shortlist as _shortlist
-from bitfold._linalg.inverted_lists import MAX_LISTS, InvertedLists, build_lists, midpoints
+from bitfold._linalg.inverted_lists import (
+    MAX_LISTS,
+    N_TRIAL_POINTS,
+    InvertedLists,
+    build_lists,
+    midpoints,
+)
 from bitfold._threads import borrow_buffer
 from bitfold._types import Float32Array, Float64Array, Int32Array, Int64Array
 from bitfold.io.blocks import block_length
@@ -89,7 +95,7 @@ class NearestBasePoints:
 
     @cached_property
     def _sq_norms(self) -> Float32Array:
-        sq_norms: Float32Array = np.einsum("ij,ij->i", self.points, self.points)
+        sq_norms: Float32Array = induction.sq_norms(self.points)
         return sq_norms
 
     @cached_property
@@ -97,10 +103,14 @@ class NearestBasePoints:
         """Inverted lists; None if there are few base points, or the lists would miss too many."""
         if len(self.points) <= MAX_EXHAUSTIVE_POINTS or self.k > MAX_LIST_NEIGHBORS:
             return None
-        between = midpoints(self.points)
-        lists = build_lists(self.points, between, self.k)
+        stride = max(1, len(self.points) // N_TRIAL_POINTS)
+        some = np.ascontiguousarray(self.points[::stride])
+        pairs = _allocate(len(some), 2)  # a point is its own nearest, unless it has a duplicate
+        self._measure_all(some, pairs)
+        between = midpoints(self.points, some, pairs.indices[:, 1])
         exact, found = _allocate(len(between), self.k), _allocate(len(between), self.k)
         self._measure_all(between, exact)
+        lists = build_lists(self.points, between, exact.indices)
         self._measure_candidates(between, found, lists)
         recall = (found.indices[:, :, None] == exact.indices[:, None]).any(axis=1).mean()
         return lists if recall >= MIN_LIST_RECALL else None
@@ -118,7 +128,7 @@ class NearestBasePoints:
         Indices and squared distances, each of shape (rows, k).
         """
         found = _allocate(len(rows), min(self.k, len(self.points)))
-        rows = self._project(rows)
+        rows = self._project(np.ascontiguousarray(rows))
         if self._lists is None:
             self._measure_all(rows, found)
         else:

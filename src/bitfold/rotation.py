@@ -51,6 +51,7 @@ def unit_rows(V: Float32Array) -> Float32Array:
     return unit
 
 
+@serial_blas()
 def itq(
     V: Float32Array,
     rng: np.random.Generator,
@@ -99,8 +100,7 @@ def itq(
         products = _multiply_by_signs(V, R)
         # The mean of (B - VR)² is 1 - 2 mean|VR| + mean(V²), with Σ|VR| = trace(BᵀVR).
         losses.append(1 + mean_square - 2 * float(np.sum(products * R)) / (n * n_components))
-        with serial_blas():
-            left, _, right = np.linalg.svd(products)
+        left, _, right = np.linalg.svd(products)
         R = (left @ right).astype(np.float32)
         if on_step:
             on_step(step + 1, max_iter)

@@ -16,6 +16,7 @@ _RELATIVE_ZERO = 1e-5
 """Singular values below this fraction of the largest are treated as zero."""
 
 
+@serial_blas()
 def discriminant(
     base_embedding: Float32Array, labels: AnyArray, n_components: int, owner: str
 ) -> Float32Array:
@@ -54,8 +55,7 @@ def discriminant(
     limit = min(n_classes - 1, base_embedding.shape[1])
     why = f"classes - 1 = {limit}" if limit == n_classes - 1 else f"n_components = {limit}"
     _validation.check_integer(n_components, "n_bits", owner, low=1, high=limit, why=why)
-    with serial_blas():
-        return _project_canonically(base_embedding, labels, n_components)
+    return _project_canonically(base_embedding, labels, n_components)
 
 
 def _project_canonically(Y: Float32Array, labels: AnyArray, n: int) -> Float32Array:

@@ -166,19 +166,19 @@ def cauchy_between(
     return total
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
-def cauchy(products: Float32Array, sq_norms: Float32Array, first: int, sums: Float32Array) -> float:
-    """Compute the weights of ``cauchy_between`` from some points to all points.
+@njit(nogil=True, cache=True)
+def remove_own_weights(products: Float32Array, first: int, sums: Float32Array) -> float:
+    """Set the weights of points to themselves to 0; return the sum of their roots.
 
-    Row i is the point with number ``first`` + i; its weight to itself is 0.
+    ``products`` and ``sums`` are those of ``cauchy_between`` from some points to all points. Row i
+    is the point with number ``first`` + i.
     """
-    n = products.shape[0]
-    total = cauchy_between(products, sq_norms[first : first + n], sq_norms, sums)
-    for i in range(n):
+    total = 0.0
+    for i in range(products.shape[0]):
         own = products[i, first + i]
         products[i, first + i] = 0
         sums[i] -= own
-        total -= math.sqrt(own)
+        total += math.sqrt(own)
     return total
 
 

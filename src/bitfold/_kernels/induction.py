@@ -2,10 +2,10 @@
 
 The result is a function of that row alone.
 
-The last bits of a matrix product depend on the batch. It is therefore only used to select
-candidates: all base points that could be among the k nearest, given the largest possible rounding
-error. The candidates are measured directly, in a fixed order of summation. The result is the
-same whether a row is processed alone or among millions.
+The last bits of a matrix product depend on the batch and the processor. It is therefore only used
+to select candidates: all base points that could be among the k nearest, given the largest possible
+rounding error. The candidates are measured directly, in a fixed order of summation. The result is
+the same whether a row is processed alone or among millions.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import math
 import numpy as np
 from numba import njit
 
+from bitfold._kernels.fixed_order import dot, sq_distance
+from bitfold._kernels.functions import exp_of_negative
 from bitfold._kernels.sorted_list import insert
 from bitfold._types import AnyArray, Float32Array, Float64Array, Int32Array
 
@@ -28,7 +30,7 @@ _MAX_CANDIDATES = 64
 """Maximum number of candidates per row; with more near-ties, all base points are measured."""
 
 
-_MAX_SQ_LENGTH = np.float32(1e30)
+MAX_SQ_LENGTH = np.float32(1e30)
 """Squared length above which float32 could overflow; such rows are measured in float64."""
 
 _TINY = 2.0**-126
@@ -111,18 +113,17 @@ def center_unit_rows(part: AnyArray, center: AnyArray, out: AnyArray) -> bool:
     return is_valid
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST_SUMS)
-def _sq_distance(x: Float32Array, b: Float32Array) -> float:
-    """Return |x - b|² from differences, which avoids cancellation."""
-    total = np.float32(0)
-    for c in range(x.shape[0]):
-        difference = x[c] - b[c]
-        total += difference * difference
-    return float(total)
+@njit(nogil=True, cache=True)
+def sq_norms(rows: Float32Array) -> Float32Array:
+    """Return the squared lengths of rows."""
+    out = np.empty(rows.shape[0], np.float32)
+    for i in range(rows.shape[0]):
+        out[i] = dot(rows[i], rows[i])
+    return out
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST_SUMS)
-def _sq_distance_in_double(x: Float32Array, b: Float32Array) -> float:
+@njit(nogil=True, cache=True)
+def sq_distance_in_double(x: Float32Array, b: Float32Array) -> float:
     """Return |x - b|² in float64, which is finite even for the farthest points."""
     total = 0.0
     for c in range(x.shape[0]):
@@ -131,15 +132,7 @@ def _sq_distance_in_double(x: Float32Array, b: Float32Array) -> float:
     return total
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST_SUMS)
-def _sq_length(x: Float32Array) -> float:
-    total = np.float32(0)
-    for c in range(x.shape[0]):
-        total += x[c] * x[c]
-    return float(total)
-
-
-@njit(nogil=True, cache=True, fastmath=_FAST_SUMS)
+@njit(nogil=True, cache=True)
 def _score_and_bound(
     scores: Float32Array, sq_norms: Float32Array, k: int, lows: Float32Array, buffer: Float32Array
 ) -> float:
@@ -252,8 +245,8 @@ def nearest(
     unit = 4 * 2.0**-24 * (n_features + 4)
     for i in range(rows.shape[0]):
         x = rows[i]
-        sq_length = _sq_length(x)
-        is_far = not sq_length + largest * largest < _MAX_SQ_LENGTH
+        sq_length = dot(x, x)
+        is_far = not sq_length + largest * largest < MAX_SQ_LENGTH
         count = -1
         if k < _LANES and not is_far:
             reach = math.sqrt(sq_length) + largest
@@ -262,7 +255,7 @@ def nearest(
         filled = 0
         for c in range(m if count < 0 else count):
             j = c if count < 0 else candidates[c]
-            distance = _sq_distance_in_double(x, base[j]) if is_far else _sq_distance(x, base[j])
+            distance = sq_distance_in_double(x, base[j]) if is_far else sq_distance(x, base[j])
             filled = insert(sq_distances[i], indices[i], filled, distance, j)
 
 
@@ -287,7 +280,7 @@ def weighted_mean(
         for e in range(indices.shape[1]):
             excess = sq_distances[i, e] - sq_distances[i, 0]
             # Divided twice, because the square of σ may underflow or overflow.
-            weight = np.float32(math.exp(-excess / bandwidth / bandwidth))
+            weight = np.float32(exp_of_negative(-excess / bandwidth / bandwidth))
             total += weight
             y = embedding[indices[i, e]]
             for c in range(n_components):

@@ -1,9 +1,9 @@
 """Inner products and distances that are functions of one row alone, and signs at sgemm's speed.
 
-The last bits of a matrix product depend on the batch. ``dots`` and ``sq_distances`` therefore sum
-in a fixed order, at about three quarters of the speed of sgemm. If only signs are needed,
-``signs`` uses a matrix product, and computes only those products again whose sign could change by
-the largest possible rounding error.
+The last bits of a matrix product depend on the batch and the processor. ``dots`` and
+``sq_distances`` therefore sum in a fixed order, at about three quarters of the speed of sgemm. If
+only signs are needed, ``signs`` uses a matrix product, and computes only those products again whose
+sign could change by the largest possible rounding error.
 """
 
 from __future__ import annotations
@@ -13,12 +13,8 @@ import math
 import numpy as np
 from numba import njit
 
+from bitfold._kernels.fixed_order import dot, dot_tile, sq_distance_tile
 from bitfold._types import Float32Array, UInt8Array
-
-_Four = tuple[np.float32, np.float32, np.float32, np.float32]
-
-_FAST_SUMS = {"reassoc", "contract", "nsz"}
-"""Fast-math flags that let sums be vectorized without ignoring infinity and NaN."""
 
 _TILE = 4
 """Number of directions that are multiplied with a row at a time."""
@@ -38,42 +34,9 @@ _TINY = 2.0**-126
 """Smallest normal float32; rounding errors below it are absolute, not relative."""
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST_SUMS)
-def _dot_tile(
-    x: Float32Array, a: Float32Array, b: Float32Array, c: Float32Array, d: Float32Array
-) -> _Four:
-    """Return x·a, x·b, x·c and x·d."""
-    p, q, r, s = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
-    for i in range(x.shape[0]):
-        value = x[i]
-        p += value * a[i]
-        q += value * b[i]
-        r += value * c[i]
-        s += value * d[i]
-    return p, q, r, s
-
-
-@njit(nogil=True, cache=True, fastmath=_FAST_SUMS)
-def _sq_distance_tile(
-    x: Float32Array, a: Float32Array, b: Float32Array, c: Float32Array, d: Float32Array
-) -> _Four:
-    """Return |x - a|², |x - b|², |x - c|² and |x - d|² from differences, to avoid cancellation."""
-    p, q, r, s = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
-    for i in range(x.shape[0]):
-        value = x[i]
-        to_a, to_b, to_c, to_d = value - a[i], value - b[i], value - c[i], value - d[i]
-        p += to_a * to_a
-        q += to_b * to_b
-        r += to_c * to_c
-        s += to_d * to_d
-    return p, q, r, s
-
-
-@njit(nogil=True, cache=True, fastmath=_FAST_SUMS)
+@njit(nogil=True, cache=True)
 def _sq_length(x: Float32Array) -> float:
-    total = np.float32(0)
-    for c in range(x.shape[0]):
-        total += x[c] * x[c]
+    total = dot(x, x)
     if total > _MIN_SQ_LENGTH:
         return float(total)
     # Squares this small have lost digits in float32.
@@ -110,7 +73,7 @@ def dots(rows: Float32Array, directions: Float32Array, out: Float32Array) -> Non
             k, l, m = min(j + 1, last), min(j + 2, last), min(j + 3, last)  # noqa: E741
             a, b, c, d = directions[j], directions[k], directions[l], directions[m]
             for i in range(first, stop):
-                p, q, r, s = _dot_tile(rows[i], a, b, c, d)
+                p, q, r, s = dot_tile(rows[i], a, b, c, d)
                 out[i, m], out[i, l], out[i, k], out[i, j] = s, r, q, p
     reach = _longest(directions)
     for i in range(rows.shape[0]):
@@ -129,8 +92,22 @@ def sq_distances(rows: Float32Array, points: Float32Array, out: Float32Array) ->
             k, l, m = min(j + 1, last), min(j + 2, last), min(j + 3, last)  # noqa: E741
             a, b, c, d = points[j], points[k], points[l], points[m]
             for i in range(first, stop):
-                p, q, r, s = _sq_distance_tile(rows[i], a, b, c, d)
+                p, q, r, s = sq_distance_tile(rows[i], a, b, c, d)
                 out[i, m], out[i, l], out[i, k], out[i, j] = s, r, q, p
+
+
+@njit(nogil=True, cache=True)
+def orthonormalize(rows: Float32Array) -> None:
+    """Make rows orthogonal and of unit length, one after another (Gram and Schmidt)."""
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        for _ in range(2):  # the second pass removes what the rounding of the first one left
+            row /= np.float32(max(math.sqrt(dot(row, row)), _TINY))
+            for j in range(i):
+                share = dot(row, rows[j])
+                for c in range(row.shape[0]):
+                    row[c] -= share * rows[j, c]
+        row /= np.float32(max(math.sqrt(dot(row, row)), _TINY))
 
 
 @njit(nogil=True, cache=True)
@@ -163,17 +140,8 @@ def signs(
         elif _count_unclear(values, lengths, thresholds, slack, floor):
             for j in range(n_bits):
                 if not abs(values[j] - thresholds[j]) > slack * lengths[j] + floor:
-                    values[j] = _dot_as_in_tile(rows[i], directions, j)
+                    values[j] = dot(rows[i], directions[j])
         _pack(values, thresholds, packed[i])
-
-
-@njit(nogil=True, cache=True)
-def _dot_as_in_tile(x: Float32Array, directions: Float32Array, j: int) -> np.float32:
-    """Return x · directions[j], summed in the order of ``dots``."""
-    first, last = j - j % _TILE, directions.shape[0] - 1
-    a, b = directions[first], directions[min(first + 1, last)]
-    c, d = directions[min(first + 2, last)], directions[min(first + 3, last)]
-    return _dot_tile(x, a, b, c, d)[j % _TILE]
 
 
 @njit(nogil=True, cache=True)

@@ -11,34 +11,21 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from bitfold._kernels.induction import (
-    _MAX_SQ_LENGTH,
-    _sq_distance,
-    _sq_distance_in_double,
-    _sq_length,
-)
+from bitfold._kernels.fixed_order import N_COLUMNS, dot, lane_dots, sq_distance
+from bitfold._kernels.induction import MAX_SQ_LENGTH, sq_distance_in_double
 from bitfold._kernels.sorted_list import insert
 from bitfold._types import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
 
-LANES = 32
+LANES = N_COLUMNS
 """Number of members per block, which are scored together."""
 
 
-@njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
+@njit(nogil=True, cache=True)
 def _lane_scores(
     z: Float32Array, members: Float32Array, sq_norms: Float32Array, scores: Float32Array
 ) -> float:
-    """Set scores[t] = sq_norms[t] - 2 z · members[:, t]; return the smallest.
-
-    Four components are processed at a time, to reduce memory traffic.
-    """
-    for t in range(LANES):
-        scores[t] = np.float32(0)
-    for c in range(0, len(z), 4):
-        x0, x1, x2, x3 = z[c], z[c + 1], z[c + 2], z[c + 3]
-        b0, b1, b2, b3 = members[c], members[c + 1], members[c + 2], members[c + 3]
-        for t in range(LANES):
-            scores[t] += (x0 * b0[t] + x1 * b1[t]) + (x2 * b2[t] + x3 * b3[t])
+    """Set scores[t] = sq_norms[t] - 2 z · members[:, t]; return the smallest."""
+    lane_dots(z, members, scores)
     lowest = np.float32(np.inf)
     for t in range(LANES):
         scores[t] = sq_norms[t] - np.float32(2) * scores[t]
@@ -160,7 +147,7 @@ def nearest_of_some(
                 largest = max(largest, sq_norms[b, t])
     for i in range(n):
         # If a row is too far for float32, or its lists have fewer than k members, measure all.
-        is_far = not _sq_length(rows[i]) + largest < _MAX_SQ_LENGTH
+        is_far = not dot(rows[i], rows[i]) + largest < MAX_SQ_LENGTH
         measure_all = is_far or kept[i, k - 1] < 0
         filled = 0
         for c in range(len(base) if measure_all else n_kept):
@@ -168,5 +155,5 @@ def nearest_of_some(
             if j < 0:
                 break
             x = rows[i]
-            distance = _sq_distance_in_double(x, base[j]) if is_far else _sq_distance(x, base[j])
+            distance = sq_distance_in_double(x, base[j]) if is_far else sq_distance(x, base[j])
             filled = insert(sq_distances[i], indices[i], filled, distance, j)

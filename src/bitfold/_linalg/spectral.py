@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigh
 
-from bitfold._threads import serial_blas
 from bitfold._types import Float64Array
 
 _TINY = float(np.finfo(np.float32).tiny)
@@ -41,9 +40,7 @@ def smallest_eigenvectors(matrix: Float64Array, n: int, trivial: Float64Array) -
 def largest_eigenvectors(matrix: Float64Array, n: int) -> Spectrum:
     """Return the n largest eigenvalues, descending, with their eigenvectors."""
     m = len(matrix)
-    # On one core; otherwise the last digits would depend on the number of cores.
-    with serial_blas():
-        values, vectors = eigh(matrix, subset_by_index=(m - n, m - 1))
+    values, vectors = eigh(matrix, subset_by_index=(m - n, m - 1))
     return Spectrum(values[::-1], fix_signs(vectors[:, ::-1]))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from bitfold import _validation
+from bitfold._threads import serial_blas
 from bitfold._types import Float32Array, Int64Array, Seed, StepCallback
 from bitfold.base_set.results import BaseSet, BaseSize, LabeledBaseSet
 from bitfold.base_set.size import automatic_size
@@ -77,6 +78,7 @@ class BaseStrategy(BaseEstimator, ABC):
         m = _validation.check_integer(value, "n_base_points", owner, low=1)
         return BaseSize(m, "as requested")
 
+    @serial_blas()
     def choose(
         self, X: Rows | Any, *, rng: Seed = None, on_step: StepCallback | None = None
     ) -> BaseSet:
@@ -109,6 +111,7 @@ class BaseStrategy(BaseEstimator, ABC):
         points = self._choose_from_sample(sample, m, rng, on_step)
         return BaseSet(points, _describe(points, reason))
 
+    @serial_blas()
     def choose_per_class(
         self, X: Rows | Any, y: Any, *, rng: Seed = None, on_step: StepCallback | None = None
     ) -> LabeledBaseSet:
@@ -177,7 +180,7 @@ class BaseStrategy(BaseEstimator, ABC):
             warnings.warn(
                 f"{m} base points were requested, but there are only {len(distinct)} distinct "
                 f"rows; all of them form the base set.",
-                stacklevel=4,
+                stacklevel=5,
             )
         return distinct
 

@@ -10,7 +10,7 @@ import numpy as np
 from bitfold import _validation
 from bitfold._kernels import base_points
 from bitfold._linalg.principal import N_DIRECTIONS, is_wide, randomized_directions
-from bitfold._threads import map_blocks
+from bitfold._threads import map_blocks, map_rows
 from bitfold._types import Float32Array, Int32Array, Int64Array, StepCallback
 from bitfold.base_set.base import BaseStrategy, first_distinct
 
@@ -167,7 +167,7 @@ def _find_centers(
 
 def _search(points: Float32Array, centers: Float32Array, k: int) -> Int32Array:
     """Return the k nearest centers of each point, nearest first."""
-    return np.asarray(faiss.knn(points, centers, k)[1], np.int32)
+    return map_rows(faiss.knn, points, centers, k)[1].astype(np.int32)
 
 
 def _assign_to_candidates(
@@ -192,7 +192,7 @@ def _move_centers(points: Float32Array, nearest: Int32Array, centers: Float32Arr
 def _fill_empty(points: Float32Array, centers: Float32Array) -> Clusters:
     """Move centers without points to the points that are farthest from their center."""
     for _ in range(_MAX_FILL_ROUNDS):
-        distances, nearest = faiss.knn(points, centers, 1)
+        distances, nearest = map_rows(faiss.knn, points, centers, 1)
         empty = np.flatnonzero(np.bincount(nearest[:, 0], minlength=len(centers)) == 0)
         if not len(empty):
             break

@@ -6,6 +6,7 @@ import faiss
 import numpy as np
 
 from bitfold import _validation
+from bitfold._threads import map_rows
 from bitfold._types import Float32Array, Int64Array, StepCallback
 from bitfold.base_set.base import BaseStrategy, first_distinct
 from bitfold.base_set.kmeans import kmeans, rescale
@@ -81,12 +82,12 @@ def kmedoids(
     centers = kmeans(near, m, max_iter, rng, on_step)
     medoids = np.empty(0, np.int64)
     for _ in range(max_iter):
-        _, nearest = faiss.knn(near, centers, 1)
+        _, nearest = map_rows(faiss.knn, near, centers, 1)
         moved = _find_medoids(near, nearest[:, 0], rng)
         if np.array_equal(moved, medoids):
             break
         medoids, centers = moved, near[moved]
-    distances, _ = faiss.knn(near, near[medoids], 1)
+    distances, _ = map_rows(faiss.knn, near, near[medoids], 1)
     farthest = np.argsort(-distances[:, 0], kind="stable")
     # Equal points may leave clusters empty; the points farthest from a medoid replace them.
     return points[np.sort(first_distinct(points, np.concatenate([medoids, farthest]), m))]

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 
 from bitfold import _validation
 from bitfold._linalg.principal import N_DIRECTIONS, is_wide, randomized_directions
+from bitfold._threads import map_rows, serial_blas
 from bitfold._types import Float32Array, Int64Array, Seed
 from bitfold.base_set.results import BaseSize
 from bitfold.io.rows import Rows
@@ -45,6 +46,7 @@ _K = 5
 _BLOCK_ROWS = 500
 
 
+@serial_blas()
 def automatic_size(X: Rows | Any, rng: Seed = None) -> BaseSize:
     """Return the number of base points above which more do not help.
 
@@ -87,6 +89,7 @@ def automatic_size(X: Rows | Any, rng: Seed = None) -> BaseSize:
     return _choose_size(sizes, found)
 
 
+@serial_blas()
 def measure_noise(X: Rows | Any, rng: Seed = None) -> float:
     """Return how much of a row the nearest other row leaves unexplained.
 
@@ -118,7 +121,7 @@ def measure_noise(X: Rows | Any, rng: Seed = None) -> float:
     n_others = min(SIZES[-1], len(rows) // 2)
     held_out, others = _split_sample(rows, n_others, _validation.make_generator(rng))
     variance = float(held_out.var(axis=0, dtype=np.float64).sum())
-    nearest = float(faiss.knn(held_out, others, 1)[0].mean())
+    nearest = float(map_rows(faiss.knn, held_out, others, 1)[0].mean())
     return nearest / variance * (n_others / SIZES[-1]) ** (1 / 6) if variance > 0 else 0.0
 
 
@@ -195,7 +198,7 @@ def neighborhood_recall(held_out: Float32Array, base: Float32Array) -> float:
 def _exact_neighbors(points: Float32Array, rows: Int64Array) -> Int64Array:
     """Return the nearest points of some of the points, without themselves."""
     k = min(_N_NEIGHBORS, len(points) - 1)
-    found = np.asarray(faiss.knn(points[rows], points, k + 1)[1], np.int64)
+    found = map_rows(faiss.knn, points[rows], points, k + 1)[1]
     # Each point is usually its own nearest; a duplicate may precede it.
     order = np.argsort(found == rows[:, None], axis=1, kind="stable")
     return np.take_along_axis(found, order, axis=1)[:, :k]
@@ -204,7 +207,7 @@ def _exact_neighbors(points: Float32Array, rows: Int64Array) -> Int64Array:
 def _weigh(rows: Float32Array, base: Float32Array) -> csr_array:
     """Return the weights of the base points in each row, as in Eq. (8)."""
     k = min(_K, len(base))
-    sq_distances, indices = faiss.knn(rows, base, k)
+    sq_distances, indices = map_rows(faiss.knn, rows, base, k)
     excess = sq_distances - sq_distances[:, :1]
     weights = np.exp(-excess / max(float(excess.mean()), np.finfo(np.float32).tiny))
     weights /= np.linalg.norm(weights, axis=1, keepdims=True)

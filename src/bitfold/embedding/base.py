@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from bitfold import _validation
+from bitfold._threads import serial_blas
 from bitfold._types import AnyArray, Float32Array, Seed, StepCallback
 from bitfold.embedding.perplexity import perplexity_affinities
 from bitfold.embedding.stochastic import (
@@ -82,6 +83,7 @@ class Embedding(BaseEstimator, ABC):
     def _embed(self, base: Float32Array, n_components: int, context: EmbeddingContext) -> AnyArray:
         """Return one row per base point; ``embed`` has checked the input and centers the result."""
 
+    @serial_blas()
     def embed(
         self,
         base: Any,

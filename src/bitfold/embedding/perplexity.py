@@ -8,6 +8,7 @@ import faiss
 import numpy as np
 from scipy.sparse import csr_array
 
+from bitfold._threads import map_rows
 from bitfold._types import Float32Array, Float64Array, Int64Array
 
 
@@ -56,7 +57,7 @@ def _find_neighbors(base: Float32Array, k: int) -> tuple[Float64Array, Int64Arra
     # not depend on either.
     base = base - np.median(base, axis=0).astype(np.float32)
     base /= np.abs(base).max() or np.float32(1)
-    distances, indices = faiss.knn(base, base, k + 1)
+    distances, indices = map_rows(faiss.knn, base, base, k + 1)
     # Among duplicates, a point need not be the first of its own list.
     own = indices == np.arange(m)[:, None]
     own[~own.any(axis=1), -1] = True
@@ -70,7 +71,7 @@ def _match_perplexity(sq_distances: Float64Array, perplexity: float) -> Float64A
         warnings.warn(
             f"perplexity {perplexity:g} cannot be reached with {k + 1} base points; "
             f"all {k} neighbors of a base point get the same weight.",
-            stacklevel=5,
+            stacklevel=6,
         )
         return np.full_like(sq_distances, 1 / k)
     shifted = sq_distances - sq_distances[:, :1]

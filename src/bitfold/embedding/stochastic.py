@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bitfold._kernels import base_points
-from bitfold._threads import count_threads, map_blocks, serial_blas
+from bitfold._threads import count_threads, map_blocks
 from bitfold._types import Float32Array, Int32Array, StepCallback
 from bitfold.neighbors import Neighbors, count_cooccurrences
 
@@ -238,7 +238,7 @@ def descend(
     rate = schedule.learning_rate or float(len(Y))
     best, best_cost = Y.copy(), _compute_gradient(Y, edges, objective, gradient)
     since = 0
-    with serial_blas(), _ignore_overflow():
+    with _ignore_overflow():
         for iteration in range(1, schedule.max_iter + 1):
             since += 1
             with_cost = since % _GUARD_INTERVAL == 0 or iteration == schedule.max_iter

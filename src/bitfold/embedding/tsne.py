@@ -144,7 +144,8 @@ def cauchy_repulsion(Y: Float32Array) -> Repulsion:
     def push(rows: slice) -> float:
         weights = gram.compute(rows)
         sums = np.empty(len(weights), np.float32)
-        mass = base_points.cauchy(weights, gram.sq_norms, rows.start, sums)
+        mass = base_points.cauchy_between(weights, gram.sq_norms[rows], gram.sq_norms, sums)
+        mass -= base_points.remove_own_weights(weights, rows.start, sums)
         force[rows] = push_apart(Y, rows, weights, sums)
         return float(mass)
 

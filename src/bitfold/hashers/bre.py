@@ -9,7 +9,6 @@ import numpy as np
 
 from bitfold import _validation
 from bitfold._kernels.reconstruction import sweep_bit
-from bitfold._threads import serial_blas
 from bitfold._types import (
     BoolArray,
     Float64Array,
@@ -225,9 +224,8 @@ class BRE(LinearHasher):
         anchors = np.array([anchor_rng.choice(n, n_anchors, replace=False) for _ in range(n_bits)])
         start = start_rng.standard_normal((n_bits, n_anchors))
         report = partial(progress, "sweeps")
-        with serial_blas():
-            pairs = draw_training_pairs(target_distances(unit), n_neighbors, n_neighbors, pair_rng)
-            W, _ = reconstruct(unit @ unit.T, pairs, anchors, start, max_iter, on_step=report)
-            directions = np.array([w @ unit[a] for w, a in zip(W, anchors, strict=True)])
+        pairs = draw_training_pairs(target_distances(unit), n_neighbors, n_neighbors, pair_rng)
+        W, _ = reconstruct(unit @ unit.T, pairs, anchors, start, max_iter, on_step=report)
+        directions = np.array([w @ unit[a] for w, a in zip(W, anchors, strict=True)])
         lengths = np.linalg.norm(directions, axis=1, keepdims=True)
         return self._fitted_hyperplanes(directions / np.where(lengths > 0, lengths, 1))

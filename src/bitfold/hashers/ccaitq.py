@@ -11,7 +11,6 @@ from bitfold import _validation
 from bitfold._linalg.principal import n_bits_within_features, project_sample
 from bitfold._linalg.scatter import Scatter, measure_scatter
 from bitfold._linalg.spectral import fix_signs, whiten_covariance
-from bitfold._threads import serial_blas
 from bitfold._types import Float64Array, ProgressCallback, Seed
 from bitfold.hashers._labels import SupervisedMixin, find_labeled_rows
 from bitfold.hashers.base.linear import LinearHasher
@@ -134,12 +133,10 @@ class CCAITQ(SupervisedMixin, LinearHasher):
         labeled = find_labeled_rows(y, len(rows), rows.owner)
         sample_rng, rotation_rng = _validation.spawn_generators(self.random_state, 2)
         scatter = measure_scatter(rows, labeled.rows, labeled.classes)
-        with serial_blas():  # gives the same directions on any number of cores
-            directions = scale_directions(correlate_with_classes(scatter, regularization), n_bits)
+        directions = scale_directions(correlate_with_classes(scatter, regularization), n_bits)
         progress("correlations", 1, 1)
         V = project_sample(rows, directions, MAX_SAMPLE_ROWS, sample_rng, labeled.rows)
         V -= (directions @ scatter.mean).astype(np.float32)
         R = itq(V, rotation_rng, max_iter, on_step=partial(progress, "rotation")).matrix
-        with serial_blas():
-            rotated = R.T @ directions
+        rotated = R.T @ directions
         return self._fitted_hyperplanes(rotated, rotated @ scatter.mean)

@@ -8,7 +8,6 @@ import numpy as np
 
 from bitfold import _validation
 from bitfold._linalg.spectral import inverse_root
-from bitfold._threads import serial_blas
 from bitfold._types import Float64Array, ProgressCallback, Seed
 from bitfold.hashers.base.kernel import KernelHasher, learn_kernel
 from bitfold.io.rows import Rows
@@ -116,7 +115,6 @@ class KLSH(KernelHasher):
         sigma, (K, mean) = learn_kernel(self.bandwidth, anchors, anchors, owner)
         # The sum of all anchors is the center, which does not define a direction.
         subsets = draw_subsets(n_bits, len(K), min(n_subset, len(K) // 2), subset_rng)
-        with serial_blas():
-            A = compute_coefficients(K - K.mean(axis=1, keepdims=True), subsets)
+        A = compute_coefficients(K - K.mean(axis=1, keepdims=True), subsets)
         # Each row of A sums to zero, so that centering the other axis would change nothing.
         return self._fitted_kernels(anchors, sigma, A, A @ mean)

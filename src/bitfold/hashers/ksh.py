@@ -9,7 +9,6 @@ import numpy as np
 
 from bitfold import _validation
 from bitfold._linalg.spectral import largest_eigenvectors, signs, whiten_columns
-from bitfold._threads import serial_blas
 from bitfold._types import Float64Array, Int64Array, ProgressCallback, Seed, StepCallback
 from bitfold.errors import DataError
 from bitfold.hashers._labels import SupervisedMixin, find_labeled_rows
@@ -258,7 +257,5 @@ class KSH(SupervisedMixin, KernelHasher):
                 f"add rows, or remove duplicates."
             )
         sigma, (K, mean) = learn_kernel(self.bandwidth, sample, anchors, owner)
-        # The products are small: threads would wait for each other, and round differently.
-        with serial_blas():
-            A, _ = learn_bits(K, chosen.classes, n_bits, on_step=partial(progress, "bits"))
+        A, _ = learn_bits(K, chosen.classes, n_bits, on_step=partial(progress, "bits"))
         return self._fitted_kernels(anchors, sigma, A, A @ mean)

@@ -10,7 +10,6 @@ from bitfold import _validation
 from bitfold._linalg.principal import n_bits_within_features, project_sample
 from bitfold._linalg.scatter import Scatter, measure_scatter
 from bitfold._linalg.spectral import fix_signs, largest_eigenvectors, whiten_covariance
-from bitfold._threads import serial_blas
 from bitfold._types import Float32Array, Float64Array, Int64Array, ProgressCallback, Seed
 from bitfold.errors import DataError
 from bitfold.hashers._labels import LabeledRows, SupervisedMixin, find_labeled_rows
@@ -246,8 +245,7 @@ class LDAHash(SupervisedMixin, LinearHasher):
         sample_rng, pair_rng = _validation.spawn_generators(self.random_state, 2)
         scatter = measure_scatter(rows, labeled.rows, labeled.classes)
         pairs = pair_covariances(rows, labeled, scatter)
-        with serial_blas():  # gives the same directions on any number of cores
-            directions = find_discriminants(pairs, n_bits, regularization)
+        directions = find_discriminants(pairs, n_bits, regularization)
         progress("directions", 1, 1)
         chosen = labeled.sample(MAX_SAMPLE_ROWS, sample_rng)
         V = project_sample(rows, directions, len(chosen.rows), sample_rng, chosen.rows)

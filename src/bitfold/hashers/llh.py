@@ -12,7 +12,6 @@ from bitfold import _validation
 from bitfold._kernels import products
 from bitfold._kernels.locally_linear import sparse_weights, weighted_sum
 from bitfold._linalg import graph, spectral
-from bitfold._threads import serial_blas
 from bitfold._types import Float32Array, Float64Array, ProgressCallback, Seed, StepCallback
 from bitfold.base_set import BaseStrategy
 from bitfold.hashers.base.base_set import BaseSetHasher
@@ -195,9 +194,7 @@ class LLH(BaseSetHasher):
         M = reconstruction_error(nearest.points, sq_distances, nearest.k, sparsity)
         progress("weights", 1, 1)
         on_step = partial(progress, "embedding")
-        # On one core: other rounding would lead to another embedding.
-        with serial_blas():
-            Z = joint_embedding(M, n_bits, eta, max_iter, rotation_rng, on_step).embedding
+        Z = joint_embedding(M, n_bits, eta, max_iter, rotation_rng, on_step).embedding
         return {
             "n_bits_": n_bits,
             "base_set_": nearest.points,

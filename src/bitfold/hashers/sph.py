@@ -9,7 +9,7 @@ import numpy as np
 
 from bitfold import _validation
 from bitfold._kernels import products
-from bitfold._threads import map_blocks, serial_blas
+from bitfold._threads import map_blocks
 from bitfold._types import BoolArray, Float32Array, ProgressCallback, Seed, StepCallback
 from bitfold.codes import Codes
 from bitfold.hashers.base.hasher import Hasher
@@ -101,8 +101,7 @@ def move_pivots(pivots: Float32Array, overlaps: Float32Array, n: int) -> Float32
     """
     strength = (overlaps.astype(np.float64) - n / 4) / (n / 4) / 2
     P = pivots.astype(np.float64)
-    with serial_blas():  # gives the same sums on any number of cores
-        force = strength.sum(axis=1, keepdims=True) * P - strength @ P
+    force = strength.sum(axis=1, keepdims=True) * P - strength @ P
     moved: Float32Array = (P + force / len(P)).astype(np.float32)
     return moved
 

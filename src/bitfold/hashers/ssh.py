@@ -10,7 +10,6 @@ import numpy as np
 from bitfold import _validation
 from bitfold._linalg.principal import covariance, n_bits_within_features
 from bitfold._linalg.spectral import largest_eigenvectors
-from bitfold._threads import serial_blas
 from bitfold._types import (
     Float32Array,
     Float64Array,
@@ -226,10 +225,9 @@ class SSH(SupervisedMixin, LinearHasher):
         chosen = labeled.sample(n_samples, _validation.make_generator(self.random_state))
         X, S = rows.take(chosen.rows), pair_labels(chosen.classes)
         C = covariance(rows)
-        with serial_blas():
-            if variant == "sequential":
-                W = learn_sequential(X, S, C, n_bits, eta, on_step=partial(progress, "bits"))
-            else:
-                learn = learn_orthogonal if variant == "orthogonal" else learn_nonorthogonal
-                W = learn(measure_agreement(X, S) + eta * C, n_bits)
+        if variant == "sequential":
+            W = learn_sequential(X, S, C, n_bits, eta, on_step=partial(progress, "bits"))
+        else:
+            learn = learn_orthogonal if variant == "orthogonal" else learn_nonorthogonal
+            W = learn(measure_agreement(X, S) + eta * C, n_bits)
         return self._fitted_hyperplanes(W)

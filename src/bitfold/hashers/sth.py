@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 from bitfold import _validation
 from bitfold._linalg.graph import gaussian_graph
 from bitfold._linalg.spectral import fix_signs, smallest_eigenvectors
-from bitfold._threads import map_blocks, serial_blas
+from bitfold._threads import map_blocks
 from bitfold._types import BoolArray, Float64Array, ProgressCallback, Seed
 from bitfold.errors import DataError
 from bitfold.hashers.base.linear import Hyperplane, LinearHasher
@@ -66,9 +66,7 @@ def _largest_of_sparse(N: sparse.csr_array, n: int, trivial: Float64Array) -> Fl
 
     shifted = LinearOperator(N.shape, multiply, dtype=np.float64)
     start = np.cos(np.arange(len(trivial)))
-    # Threads would add in another order and round differently, and the products are short.
-    with serial_blas():
-        _, vectors = eigsh(shifted, n, v0=start, which="LA")
+    _, vectors = eigsh(shifted, n, v0=start, which="LA")
     return fix_signs(vectors[:, ::-1])
 
 

@@ -16,6 +16,7 @@ from bitfold.testing._hasher_checks.estimator import ESTIMATOR_CHECKS
 from bitfold.testing._hasher_checks.files import FILE_CHECKS
 from bitfold.testing._hasher_checks.frames import FRAME_CHECKS
 from bitfold.testing._hasher_checks.normalization import NORMALIZATION_CHECKS
+from bitfold.testing._hasher_checks.processors import PROCESSOR_CHECKS
 
 HASHER_CHECKS: tuple[Callable[[Hasher], None], ...] = (
     *ESTIMATOR_CHECKS,
@@ -25,6 +26,7 @@ HASHER_CHECKS: tuple[Callable[[Hasher], None], ...] = (
     *ERROR_CHECKS,
     *FILE_CHECKS,
     *ENVIRONMENT_CHECKS,
+    *PROCESSOR_CHECKS,
     *(FRAME_CHECKS if find_spec("pandas") else ()),
 )
 """All checks of hashers: functions that take an unfitted hasher and raise if it fails.

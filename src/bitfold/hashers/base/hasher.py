@@ -14,6 +14,7 @@ from sklearn.utils.validation import _get_feature_names, check_is_fitted
 
 from bitfold import _validation
 from bitfold._progress import show_progress
+from bitfold._threads import serial_blas
 from bitfold._types import PathLike, ProgressCallback, UInt8Array
 from bitfold.errors import DataError
 from bitfold.hashers import _persistence
@@ -181,7 +182,8 @@ class Hasher(Encoder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             If the vectors or labels cannot be used.
         """
         _validation.check_not_absurd(getattr(self, "n_bits", None), rows.owner)
-        with show_progress(progress) as report:
+        # On one thread of BLAS, the same data give the same model on any number of cores.
+        with show_progress(progress) as report, serial_blas():
             fitted = self._learn(rows, y, report)
         _check_finite_state(fitted, rows.owner)
         for name in ("feature_names_in_", *self._optional_arrays):

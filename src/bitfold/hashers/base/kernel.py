@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from bitfold import _validation
-from bitfold._kernels import products
+from bitfold._kernels import functions, products
 from bitfold._threads import borrow_buffer
 from bitfold._types import AnyArray, Float32Array, Float64Array
 from bitfold.errors import DataError
@@ -105,11 +105,8 @@ def gaussian_kernel(
     if out is None:
         out = np.empty((len(rows), len(anchors)), np.float32)
     products.sq_distances(rows, anchors, out)
-    # Divided twice, because σ² of a tiny or huge σ does not fit into float32.
-    with np.errstate(over="ignore"):
-        out /= np.float32(-bandwidth)
-        out /= np.float32(2 * bandwidth)
-    return np.exp(out, out=out)
+    functions.gaussians(out, bandwidth)
+    return out
 
 
 def choose_bandwidth(

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bitfold._kernels import products
+from bitfold._kernels import functions, products
 from bitfold._types import AnyArray, Float32Array
 from bitfold.hashers.base.hasher import Hasher
 
@@ -69,6 +69,5 @@ class PeriodicHasher(Hasher):
     def _embed_block(self, values: Float32Array) -> Float32Array:
         angles = np.empty((len(values), self.n_bits_), np.float32)
         products.dots(values, self.frequencies_, angles)
-        # In float64, because the phase still matters many turns away from the center.
-        waves = np.cos(angles + self.phases_.astype(np.float64)) - self.thresholds_
-        return waves.astype(np.float32)
+        functions.waves(angles, self.phases_, self.thresholds_)
+        return angles

@@ -1,0 +1,180 @@
+"""Inner products and squared distances whose every rounding is prescribed.
+
+The compiler vectorizes fast-math sums as it sees fit: their last bits change with the processor,
+with the kernel that a function is inlined into, and between a kernel that was just compiled and
+the same kernel loaded from its cache. The sums here are written for vectors of ``LANES`` elements.
+A processor with shorter vectors adds them in parts, and every processor gets the same bits. They
+are as fast as fast-math sums, although products and sums are not fused: not all processors can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.errors import TypingError
+from numba.extending import intrinsic
+
+LANES = 16
+"""Number of partial sums: element c belongs to sum c % LANES, except for the last few."""
+
+_FLOAT = ir.FloatType()
+_VECTOR = ir.VectorType(_FLOAT, LANES)
+
+_Term = Callable[[Any, Any, Any, Any], Any]
+
+
+def _add_product(builder: Any, a: Any, b: Any, total: Any) -> Any:
+    return builder.fadd(builder.fmul(a, b), total)
+
+
+def _add_square(builder: Any, a: Any, b: Any, total: Any) -> Any:
+    difference = builder.fsub(a, b)
+    return _add_product(builder, difference, difference, total)
+
+
+def _add_lanes(builder: Any, vector: Any) -> Any:
+    """Add the lower half of the lanes to the upper half until one is left."""
+    width = LANES
+    while width > 1:
+        width //= 2
+        halves = [
+            ir.Constant(ir.VectorType(ir.IntType(32), width), list(range(first, first + width)))
+            for first in (0, width)
+        ]
+        low, high = (builder.shuffle_vector(vector, vector, half) for half in halves)
+        vector = builder.fadd(low, high)
+    return builder.extract_element(vector, ir.Constant(ir.IntType(32), 0))
+
+
+def _accumulate(
+    builder: Any, kind: Any, term: _Term, count: Any, x: Any, others: list[Any], first: Any
+) -> list[Any]:
+    """Sum terms of type ``kind``, a vector or a scalar, from the element ``first``."""
+    totals = [cgutils.alloca_once(builder, kind) for _ in others]
+    for total in totals:
+        builder.store(ir.Constant(kind, None), total)
+
+    def load(data: Any, index: Any) -> Any:
+        pointer = builder.bitcast(builder.gep(data, [first]), kind.as_pointer())
+        return builder.load(builder.gep(pointer, [index]), align=4)
+
+    with cgutils.for_range(builder, count) as loop:
+        value = load(x, loop.index)
+        for other, total in zip(others, totals, strict=True):
+            added = term(builder, value, load(other, loop.index), builder.load(total))
+            builder.store(added, total)
+    return [builder.load(total) for total in totals]
+
+
+def _sum_terms(
+    term: _Term, context: Any, builder: Any, signature: Any, arguments: Any
+) -> list[Any]:
+    """Sum the terms of the first array with each of the others."""
+    arrays = [
+        context.make_array(kind)(context, builder, value)
+        for kind, value in zip(signature.args, arguments, strict=True)
+    ]
+    x, *others = [array.data for array in arrays]
+    length = builder.extract_value(arrays[0].shape, 0)
+    lanes = ir.Constant(length.type, LANES)
+    n_vectors = builder.sdiv(length, lanes)
+    whole = builder.mul(n_vectors, lanes)
+    start = ir.Constant(length.type, 0)
+    vectors = _accumulate(builder, _VECTOR, term, n_vectors, x, others, start)
+    n_rest = builder.sub(length, whole)
+    rest = _accumulate(builder, _FLOAT, term, n_rest, x, others, whole)
+    sums = [_add_lanes(builder, vector) for vector in vectors]
+    return [builder.fadd(a, b) for a, b in zip(sums, rest, strict=True)]
+
+
+def _check_arrays(*arrays: Any) -> None:
+    for array in arrays:
+        is_vector = isinstance(array, types.Array) and array.ndim == 1 and array.layout == "C"
+        if not is_vector or array.dtype != types.float32:
+            raise TypingError("The arguments must be contiguous vectors of float32.")
+
+
+def _make_single(term: _Term) -> Any:
+    def declare(typing_context: Any, x: Any, a: Any) -> Any:
+        _check_arrays(x, a)
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return _sum_terms(term, context, builder, signature, arguments)[0]
+
+        return types.float32(x, a), generate
+
+    return intrinsic(declare)
+
+
+def _make_tile(term: _Term) -> Any:
+    def declare(typing_context: Any, x: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+        _check_arrays(x, a, b, c, d)
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            sums = _sum_terms(term, context, builder, signature, arguments)
+            return context.make_tuple(builder, signature.return_type, sums)
+
+        return types.UniTuple(types.float32, 4)(x, a, b, c, d), generate
+
+    return intrinsic(declare)
+
+
+dot: Any = _make_single(_add_product)
+"""dot(x, a) is x·a."""
+
+dot_tile: Any = _make_tile(_add_product)
+"""dot_tile(x, a, b, c, d) are x·a, x·b, x·c and x·d, each with the bits of ``dot``."""
+
+sq_distance: Any = _make_single(_add_square)
+"""sq_distance(x, a) is |x - a|² from differences, which avoids cancellation."""
+
+sq_distance_tile: Any = _make_tile(_add_square)
+"""sq_distance_tile(x, a, b, c, d) are four squared distances with the bits of ``sq_distance``."""
+
+
+def _declare_lane_dots(typing_context: Any, x: Any, columns: Any, out: Any) -> Any:
+    _check_arrays(x, out)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        arrays = [
+            context.make_array(kind)(context, builder, value)
+            for kind, value in zip(signature.args, arguments, strict=True)
+        ]
+        vector = _VECTOR.as_pointer()
+        x_data, column_data, out_data = (array.data for array in arrays)
+        column_data = builder.bitcast(column_data, vector)
+        totals = [cgutils.alloca_once(builder, _VECTOR) for _ in range(N_COLUMNS // LANES)]
+        for total in totals:
+            builder.store(ir.Constant(_VECTOR, None), total)
+        with cgutils.for_range(builder, builder.extract_value(arrays[0].shape, 0)) as loop:
+            value = builder.load(builder.gep(x_data, [loop.index]))
+            lanes = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), value, _index(0))
+            lanes = builder.shuffle_vector(
+                lanes, lanes, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+            )
+            first = builder.mul(loop.index, ir.Constant(loop.index.type, len(totals)))
+            for part, total in enumerate(totals):
+                place = builder.add(first, ir.Constant(first.type, part))
+                column = builder.load(builder.gep(column_data, [place]), align=4)
+                builder.store(_add_product(builder, lanes, column, builder.load(total)), total)
+        for part, total in enumerate(totals):
+            place = builder.gep(builder.bitcast(out_data, vector), [_index(part)])
+            builder.store(builder.load(total), place, align=4)
+        return context.get_dummy_value()
+
+    return types.none(x, columns, out), generate
+
+
+def _index(value: int) -> Any:
+    return ir.Constant(ir.IntType(32), value)
+
+
+N_COLUMNS = 2 * LANES
+"""Number of columns of ``lane_dots``."""
+
+lane_dots: Any = intrinsic(_declare_lane_dots)
+"""lane_dots(x, columns, out) sets out[t] = x · columns[:, t] for ``N_COLUMNS`` columns."""
