@@ -9,7 +9,6 @@ are as fast as fast-math sums, although products and sums are not fused: not all
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
@@ -23,8 +22,6 @@ LANES = 16
 
 _FLOAT = ir.FloatType()
 _VECTOR = ir.VectorType(_FLOAT, LANES)
-
-_Term = Callable[[Any, Any, Any, Any], Any]
 
 
 def _add_product(builder: Any, a: Any, b: Any, total: Any) -> Any:
@@ -51,7 +48,7 @@ def _add_lanes(builder: Any, vector: Any) -> Any:
 
 
 def _accumulate(
-    builder: Any, kind: Any, term: _Term, count: Any, x: Any, others: list[Any], first: Any
+    builder: Any, kind: Any, term: Any, count: Any, x: Any, others: list[Any], first: Any
 ) -> list[Any]:
     """Sum terms of type ``kind``, a vector or a scalar, from the element ``first``."""
     totals = [cgutils.alloca_once(builder, kind) for _ in others]
@@ -70,9 +67,7 @@ def _accumulate(
     return [builder.load(total) for total in totals]
 
 
-def _sum_terms(
-    term: _Term, context: Any, builder: Any, signature: Any, arguments: Any
-) -> list[Any]:
+def _sum_terms(term: Any, context: Any, builder: Any, signature: Any, arguments: Any) -> list[Any]:
     """Sum the terms of the first array with each of the others."""
     arrays = [
         context.make_array(kind)(context, builder, value)
@@ -98,7 +93,7 @@ def _check_arrays(*arrays: Any) -> None:
             raise TypingError("The arguments must be contiguous vectors of float32.")
 
 
-def _make_single(term: _Term) -> Any:
+def _make_single(term: Any) -> Any:
     def declare(typing_context: Any, x: Any, a: Any) -> Any:
         _check_arrays(x, a)
 
@@ -110,7 +105,7 @@ def _make_single(term: _Term) -> Any:
     return intrinsic(declare)
 
 
-def _make_tile(term: _Term) -> Any:
+def _make_tile(term: Any) -> Any:
     def declare(typing_context: Any, x: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
         _check_arrays(x, a, b, c, d)
 

@@ -105,7 +105,7 @@ def kmeans(
     return (frame.center + np.float64(frame.scale) * centers).astype(np.float32)
 
 
-class Clusters(NamedTuple):
+class Partition(NamedTuple):
     """Centers, and the index of the nearest center of each point."""
 
     centers: Float32Array
@@ -144,7 +144,7 @@ def _find_centers(
     max_iter: int,
     rng: np.random.Generator,
     on_step: StepCallback | None,
-) -> Clusters:
+) -> Partition:
     """Run Lloyd iterations from random points, and fill empty clusters.
 
     Comparing every point with every center takes nearly all of the time, but after the first
@@ -189,7 +189,7 @@ def _move_centers(points: Float32Array, nearest: Int32Array, centers: Float32Arr
     return np.where(counts[:, None] > 0, means, centers).astype(np.float32)
 
 
-def _fill_empty(points: Float32Array, centers: Float32Array) -> Clusters:
+def _fill_empty(points: Float32Array, centers: Float32Array) -> Partition:
     """Move centers without points to the points that are farthest from their center."""
     for _ in range(_MAX_FILL_ROUNDS):
         distances, nearest = map_rows(faiss.knn, points, centers, 1)
@@ -199,7 +199,7 @@ def _fill_empty(points: Float32Array, centers: Float32Array) -> Clusters:
         farthest = np.argsort(-distances[:, 0], kind="stable")
         moved = first_distinct(points, farthest, len(empty))
         centers[empty[: len(moved)]] = points[moved]
-    return Clusters(centers, nearest[:, 0])
+    return Partition(centers, nearest[:, 0])
 
 
 def _principal_columns(points: Float32Array) -> Float32Array:

@@ -27,7 +27,7 @@ and would take longer than the iterations."""
 _MIN_SEEDING_CODES = 1 << 14
 
 
-class Clusters(NamedTuple):
+class MajorityClusters(NamedTuple):
     """Result of :func:`k_majority`.
 
     Parameters
@@ -173,7 +173,7 @@ class HammingKMeans(ClusterMixin, BaseEstimator):
 
 def k_majority(
     words: Words, k: int, max_iter: int, tol: float, rng: np.random.Generator
-) -> Clusters:
+) -> MajorityClusters:
     """Cluster codes around majority codes.
 
     Parameters
@@ -223,7 +223,7 @@ def k_majority(
         has_empty = len(np.unique(labels)) < min(k, len(rows))
         if before - inertia < tol * before and not has_empty:
             break
-    return Clusters(centers, labels[code_of], inertia, n_iter)
+    return MajorityClusters(centers, labels[code_of], inertia, n_iter)
 
 
 def _assign(columns: Words, centers: Words) -> tuple[Int32Array, Int64Array]:
