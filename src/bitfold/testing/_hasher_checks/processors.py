@@ -13,7 +13,6 @@ import pickle
 import platform
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +64,8 @@ _HASWELL_FEATURES = ("X86_V3", "AVX", "F16C", "FMA3", "AVX2")
 
 def _find_dispatched_features() -> list[str]:
     """Return the features of this processor that numpy has special code for."""
-    core: Any = import_module("numpy._core._multiarray_umath")  # not in numpy's type stubs
+    from numpy._core import _multiarray_umath as core  # type: ignore[attr-defined]
+
     return [name for name in core.__cpu_dispatch__ if core.__cpu_features__.get(name)]
 
 
