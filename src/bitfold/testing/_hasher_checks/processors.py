@@ -64,7 +64,8 @@ _HASWELL_FEATURES = ("X86_V3", "AVX", "F16C", "FMA3", "AVX2")
 
 def _find_dispatched_features() -> list[str]:
     """Return the features of this processor that numpy has special code for."""
-    core: Any = np._core._multiarray_umath  # type: ignore[attr-defined]
+    from numpy._core import _multiarray_umath as core  # type: ignore[attr-defined]
+
     return [name for name in core.__cpu_dispatch__ if core.__cpu_features__.get(name)]
 
 
