@@ -29,15 +29,10 @@ class SegmentList:
     def __init__(self, n_bits: int, segments: Sequence[Segment] = ()) -> None:
         self.n_bits = n_bits
         self.segments = tuple(segments)
-        self._lookups: dict[Segment, RadiusLookup] = {}
 
     def replace(self, segments: Sequence[Segment]) -> SegmentList:
-        """Return a list of these segments; the ones already in this list keep their tables."""
-        replaced = SegmentList(self.n_bits, segments)
-        replaced._lookups = {
-            segment: self._lookups[segment] for segment in segments if segment in self._lookups
-        }
-        return replaced
+        """Return a list of these segments."""
+        return SegmentList(self.n_bits, segments)
 
     def __len__(self) -> int:
         """Return the number of live items."""
@@ -103,9 +98,7 @@ class SegmentList:
         return Segment.merge([empty, *self.segments])
 
     def _lookup(self, segment: Segment) -> RadiusLookup:
-        if segment not in self._lookups:
-            self._lookups[segment] = RadiusLookup(segment, self.n_bits)
-        return self._lookups[segment]
+        return RadiusLookup(segment, self.n_bits)
 
 
 def _find_nothing(queries: Queries) -> Hits:

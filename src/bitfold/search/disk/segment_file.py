@@ -17,7 +17,9 @@ from bitfold._threads import lazy_property
 from bitfold._types import AnyArray, BoolArray, Ids, Int64Array, UInt32Array, Words
 from bitfold.errors import FormatError
 from bitfold.io.array_file import ArrayFile, ArrayLayout, write_arrays
-from bitfold.search.segment import MAX_ITEMS, Segment, read_only
+from bitfold.search.arrays import read_only
+from bitfold.search.segment import MAX_ITEMS, Segment
+from bitfold.search.tables import TableCache
 
 _NO_FLAGS = read_only(np.empty(0, bool))
 
@@ -72,6 +74,7 @@ class StoredSegment(Segment):
     def __init__(self, path: Path, n_bits: int) -> None:
         self.file = ArrayFile(path, "segment")
         self.marks: DeletedFile | BoolArray = _NO_FLAGS
+        vars(self)["tables"] = TableCache()
         self._n_bits = n_bits
         self._first_id: int | None = self.file.meta.get("first_id")
         if not (self._has_valid_counts() and self.file.layout in self._valid_layouts()):
