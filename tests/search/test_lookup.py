@@ -77,9 +77,9 @@ def test_tables_and_scans_equal_brute_force(
         expected = search_by_brute_force(segment, words, radius)
         by_tables = make_lookup(segment, n_parts, width, radius)
         for lookup in (None, by_tables, _never_scan(by_tables, n)):
-            assert_same(RadiusLookup(segment, n_bits).run(lookup, words, radius), expected)
+            assert_same(RadiusLookup(segment).run(lookup, words, radius), expected)
     by_tables = make_lookup(flipped, n_parts, width, radius)
-    found = RadiusLookup(flipped, n_bits).run(by_tables, words ^ mask, radius)
+    found = RadiusLookup(flipped).run(by_tables, words ^ mask, radius)
     assert_same(found, search_by_brute_force(whole, words, radius))
 
 
@@ -91,7 +91,7 @@ def _never_scan(lookup: Lookup | None, n: int) -> Lookup | None:
 
 def test_more_hits_than_expected() -> None:
     segment = build_segment(Codes(np.zeros((5000, 1), np.uint8), 8))
-    hits = RadiusLookup(segment, 8).run(None, np.zeros((2, 1), np.uint64), 0)
+    hits = RadiusLookup(segment).run(None, np.zeros((2, 1), np.uint64), 0)
     assert hits.offsets.tolist() == [0, 5000, 10_000]
     assert np.array_equal(hits.ids, np.tile(np.arange(5000), 2))
 
@@ -100,7 +100,7 @@ def test_no_codes_and_no_queries() -> None:
     empty = build_segment(Codes(np.zeros((0, 8), np.uint8), 64))
     some = build_segment(Codes(np.zeros((3, 8), np.uint8), 64))
     for segment, n_queries in ((empty, 2), (some, 0), (empty, 0)):
-        hits = RadiusLookup(segment, 64).within(np.zeros((n_queries, 1), np.uint64), 64)
+        hits = RadiusLookup(segment).within(np.zeros((n_queries, 1), np.uint64), 64)
         assert hits.offsets.tolist() == [0] * (n_queries + 1)
         assert len(hits.ids) == len(hits.distances) == 0
 
@@ -118,7 +118,7 @@ def copy_without_tables(segment: Segment) -> Segment:
 def test_tables_are_built_when_they_pay_off(large: Segment) -> None:
     segment = copy_without_tables(large)
     queries = np.zeros((100, 1), np.uint64)
-    lookup = RadiusLookup(segment, 64)
+    lookup = RadiusLookup(segment)
     lookup.within(queries[:1], 1)
     assert segment.tables.n_bytes == 0  # one query does not pay for the tables
     for _ in range(60):
@@ -130,13 +130,13 @@ def test_tables_are_built_when_they_pay_off(large: Segment) -> None:
 
 def test_a_wide_radius_is_scanned(large: Segment) -> None:
     segment = copy_without_tables(large)
-    RadiusLookup(segment, 64).within(np.zeros((2000, 1), np.uint64), 20)
+    RadiusLookup(segment).within(np.zeros((2000, 1), np.uint64), 20)
     assert segment.tables.n_bytes == 0
 
 
 def test_tables_of_another_radius_are_used(large: Segment) -> None:
     segment = copy_without_tables(large)
-    lookup = RadiusLookup(segment, 64)
+    lookup = RadiusLookup(segment)
     lookup.within(np.zeros((2000, 1), np.uint64), 8)
     n_bytes = segment.tables.n_bytes
     lookup.within(np.zeros((2000, 1), np.uint64), 7)
@@ -148,7 +148,7 @@ def test_tables_stay_within_the_limit(large: Segment) -> None:
     segment, queries = copy_without_tables(large), np.zeros((2000, 1), np.uint64)
     for limit in (0, 4_000_000, 12_000_000, np.inf, 6_000_000):
         for radius in (2, 8, 12):
-            RadiusLookup(segment, 64, limit).within(queries, radius)
+            RadiusLookup(segment, max_table_bytes=limit).within(queries, radius)
             assert segment.tables.n_bytes <= limit
         assert (segment.tables.n_bytes > 0) == (limit > 0)
 
@@ -162,5 +162,5 @@ def test_crowded_queries_scan(large: Segment) -> None:
     queries = np.concatenate([np.zeros(20, np.uint64), codes[:20]])[:, None]
     lookup = make_lookup(segment, 4, 16, 4)
     assert lookup is not None
-    found = RadiusLookup(segment, 64).run(lookup, queries, 4)
-    assert_same(found, RadiusLookup(segment, 64).run(None, queries, 4))
+    found = RadiusLookup(segment).run(lookup, queries, 4)
+    assert_same(found, RadiusLookup(segment).run(None, queries, 4))

@@ -204,7 +204,8 @@ def append_near(
         else:
             d = measure_code(columns, code, query, limit)
             is_new = d <= limit and not _is_found_earlier(columns, code, query, masks, radii, part)
-        if is_new:
+        # Codes are found once, unless the tables come from a forged file.
+        if is_new and filled < keys.shape[0]:
             keys[filled] = pack_key(d, code)
             filled += 1
     return filled

@@ -37,15 +37,12 @@ class RadiusLookup:
     ----------
     segment
         The segment, which keeps the tables.
-    n_bits
-        Length of the codes.
     max_table_bytes
         Memory that tables may take.
     """
 
-    def __init__(self, segment: Segment, n_bits: int, max_table_bytes: float = np.inf) -> None:
+    def __init__(self, segment: Segment, *, max_table_bytes: float = np.inf) -> None:
         self._segment = segment
-        self._n_bits = n_bits
         self._max_table_bytes = max_table_bytes
 
     def within(self, queries: Words, radius: int) -> RadiusHits:
@@ -68,7 +65,7 @@ class RadiusLookup:
 
     def restrict(self, segment: Segment) -> RadiusLookup:
         """Return a lookup of the same codes with other items deleted; it shares the tables."""
-        return RadiusLookup(segment, self._n_bits, self._max_table_bytes)
+        return RadiusLookup(segment, max_table_bytes=self._max_table_bytes)
 
     def estimate_ns(self, n_queries: int, radius: int) -> float:
         """Return the expected nanoseconds on one core, if no tables are built."""

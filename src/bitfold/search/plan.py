@@ -26,7 +26,7 @@ _NS_PER_BUCKET = 1.0
 
 _NS_TO_PLAN = 2e7
 
-_MAX_PART_BITS = 24
+MAX_PART_BITS = 24
 """Maximum number of bits per part; the table of a part has 2**bits buckets."""
 
 _MAX_PARTS = 64
@@ -102,7 +102,7 @@ def plan_lookup(sample: CodeSample, radius: int, max_bytes: float) -> Plan | Non
     best, best_ns = None, plan_scan(sample, radius).ns
     shapes = [
         (_estimate_uniform(sample.n_codes, n_parts, width, radius), n_parts, width)
-        for n_parts, width in _list_shapes(sample, radius, max_bytes)
+        for n_parts, width in list_shapes(sample, radius, max_bytes)
     ]
     for least_ns, n_parts, width in sorted(shapes)[:_N_MEASURED]:
         if least_ns >= best_ns:
@@ -187,10 +187,10 @@ def list_flips(width: int, radius: int) -> UInt32Array:
     return flips if radius >= 0 else flips[:0]
 
 
-def _list_shapes(sample: CodeSample, radius: int, max_bytes: float) -> Iterator[tuple[int, int]]:
+def list_shapes(sample: CodeSample, radius: int, max_bytes: float) -> Iterator[tuple[int, int]]:
     """Yield numbers of parts with the number of bits of each, whose tables fit."""
     # More buckets than codes cost memory and save nothing.
-    max_width = min(_MAX_PART_BITS, sample.n_codes.bit_length() + 1)
+    max_width = min(MAX_PART_BITS, sample.n_codes.bit_length() + 1)
     for n_parts in range(1, min(radius + 1, sample.n_used_bits, _MAX_PARTS) + 1):
         width = min(sample.n_used_bits // n_parts, max_width)
         while width and count_table_bytes(sample.n_codes, [width] * n_parts) > max_bytes:

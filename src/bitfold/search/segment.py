@@ -120,6 +120,11 @@ class Segment:
             return self.words.T if items is None else self.words.T[items]
         return self.words.T[self._code_of if items is None else self._code_of[items]]
 
+    @property
+    def item_codes(self) -> NDArray[np.integer]:
+        """Number of the distinct code of each item."""
+        return self._code_of if len(self.starts) else np.arange(self.n_items)
+
     @lazy_property
     def _code_of(self) -> UInt32Array:
         """Number of the distinct code of each item."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -112,17 +112,33 @@ class Lookup(NamedTuple):
         return cls(tables, probes, plan)
 
 
+class TableStorage(Protocol):
+    """Where tables are kept beyond the process."""
+
+    def load(self) -> list[Tables]:
+        """Return the tables that are kept."""
+
+    def save(self, tables: list[Tables]) -> None:
+        """Replace the tables that are kept, if possible."""
+
+
 class TableCache:
     """The tables of the codes of one segment, built as soon as they pay off.
 
     A lookup scans until the scans so far have taken about as long as building tables. In total,
     it therefore takes at most about twice as long as with the best choice from the beginning.
+
+    Parameters
+    ----------
+    storage
+        Where tables are kept beyond the process, if anywhere.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, storage: TableStorage | None = None) -> None:
         self._lock = SharedLock()
+        self._storage = storage
         self._max_bytes = np.inf
-        self._tables: tuple[Tables, ...] = ()
+        self._loaded: tuple[Tables, ...] | None = None if storage else ()
         self._sample: CodeSample | None = None
         # By radius. A decision is a lookup, or None if a scan is faster.
         self._decisions: dict[int, Lookup | None] = {}
@@ -138,6 +154,22 @@ class TableCache:
         """Memory of the tables."""
         return sum(tables.n_bytes for tables in self._tables)
 
+    def adopt(self, other: TableCache) -> None:
+        """Keep the tables of another cache, whose codes are the same."""
+        with self._lock:
+            if other._tables:
+                self._keep(list(other._tables))
+
+    def limit(self, max_bytes: float) -> None:
+        """Set the memory that tables may take; another limit may allow other plans."""
+        with self._lock:
+            if max_bytes == self._max_bytes:
+                return
+            self._max_bytes, self._plans = max_bytes, {}
+            self._decisions = {r: each for r, each in self._decisions.items() if each is not None}
+            if self.n_bytes > max_bytes:
+                self._keep(list(self._tables))
+
     def plan_scan(self, columns: Words, radius: int) -> ScanPlan:
         """Return how the codes are scanned."""
         if not needs_sample(*columns.shape):
@@ -150,17 +182,20 @@ class TableCache:
         """Return the lookup within a radius; None if there is none yet, or a scan is faster."""
         return self._decisions.get(radius)
 
-    def find(self, columns: Words, radius: int, n_queries: int, max_bytes: float) -> Lookup | None:
+    def find(
+        self, columns: Words, radius: int, n_queries: float, max_bytes: float
+    ) -> Lookup | None:
         """Return the lookup for some queries, None to scan; build tables if that pays off."""
         if max_bytes == self._max_bytes and radius in self._decisions:
             return self._decisions[radius]
         with self._lock:
-            self._limit(max_bytes)
+            self.limit(max_bytes)
             if radius not in self._decisions:
                 scan_ns = self.plan_scan(columns, radius).ns
                 spent = self._scanned_ns.get(radius, 0.0) + n_queries * scan_ns
                 self._scanned_ns[radius] = spent
-                if spent >= estimate_least_build_ns(*columns.shape):
+                n_sorted = 0 if self._tables else columns.shape[1]
+                if spent >= estimate_least_build_ns(len(columns), n_sorted):
                     self._decide(columns, radius, spent, scan_ns)
             return self._decisions.get(radius)
 
@@ -175,13 +210,6 @@ class TableCache:
         if self._sample is None:
             self._sample = CodeSample.draw(columns)
         return self._sample
-
-    def _limit(self, max_bytes: float) -> None:
-        """Set the memory that tables may take; what was decided under another limit is void."""
-        if max_bytes != self._max_bytes:
-            self._max_bytes = max_bytes
-            self._decisions, self._plans = {}, {}
-            self._keep(list(self._tables))
 
     def _decide(self, columns: Words, radius: int, spent_ns: float, scan_ns: float) -> None:
         """Choose the lookup within a radius, unless tables do not pay off yet."""
@@ -198,18 +226,29 @@ class TableCache:
                 self._decisions[radius] = Lookup.make(tables, existing, len(columns))
                 return
         if spent_ns * (1 - plan.ns / scan_ns) >= estimate_build_ns(columns.shape[1], plan.parts):
-            lookup = self.build(columns, plan)
+            lookup = self._decisions[radius] = self.build(columns, plan)
+            # Other threads use the new tables while they are written to the disk.
             self._keep([*self._tables, lookup.tables])
-            self._decisions[radius] = lookup
 
     def _keep(self, tables: list[Tables]) -> None:
-        """Keep the newest tables that fit; the others have to pay off again."""
+        """Keep the newest tables that fit, also on disk; the others have to pay off again."""
         while tables and sum(each.n_bytes for each in tables) > self._max_bytes:
             dropped = tables.pop(0)
             for radius, lookup in list(self._decisions.items()):
                 if lookup is not None and lookup.tables is dropped:
                     del self._decisions[radius], self._scanned_ns[radius]
-        self._tables = tuple(tables)
+        self._loaded = tuple(tables)
+        if self._storage is not None:
+            self._storage.save(tables)
+
+    @property
+    def _tables(self) -> tuple[Tables, ...]:
+        """The tables, loaded on first use."""
+        if self._loaded is None:
+            with self._lock:
+                if self._loaded is None:
+                    self._loaded = tuple(self._storage.load()) if self._storage else ()
+        return self._loaded
 
 
 def locate_starts(parts: Parts) -> Int64Array:
@@ -219,7 +258,7 @@ def locate_starts(parts: Parts) -> Int64Array:
 
 def make_part_keys(parts: Parts) -> PartKeys:
     """Return the arrays by which kernels compute the values of parts."""
-    n_places = max(len({bit // 8 for bit in part}) for part in parts)
+    n_places = max(1, *(len({bit // 8 for bit in part}) for part in parts))
     places = np.zeros((len(parts), n_places), np.int64)
     values = np.zeros((len(parts), n_places, 256), np.uint32)
     byte = np.arange(256)
