@@ -15,7 +15,7 @@ from rich.table import Table
 
 from benchmarks.measuring import Ratio
 
-GROUPS = ["core", "large", "hashers", "dual", "search", "metrics", "streaming"]
+GROUPS = ["core", "large", "hashers", "dual", "search", "radius", "metrics", "streaming"]
 """Groups that run by default."""
 
 NAMED_GROUPS = ["stores", "distributed", "scaling"]
