@@ -15,7 +15,9 @@ from rich.table import Table
 
 from benchmarks.measuring import Ratio
 
-GROUPS = ["core", "large", "hashers", "dual", "search", "collection", "metrics", "streaming"]
+GROUPS = [
+    "core", "large", "hashers", "dual", "search", "radius", "collection", "metrics", "streaming"
+]  # fmt: skip
 """Groups that run by default."""
 
 NAMED_GROUPS = ["stores", "distributed", "scaling", "earlier"]

@@ -190,6 +190,35 @@ def kill_first_save(disk: SimulatedDisk, history: History, n_calls: int) -> None
     history.run(lambda: index.save(disk.root / "index"), content)
 
 
+def store_tables(disk: SimulatedDisk, history: History) -> None:
+    """Build tables between changes; they are written outside of commits."""
+    index = save_first(disk, history)
+    content: dict[int, bytes] = {}
+    for seed in range(1, 6):
+        codes, ids = make_codes(200, seed), np.arange(1000 * seed, 1000 * seed + 200)
+        rows = (row.tobytes() for row in codes.packed)
+        content = content | dict(zip(ids.tolist(), rows, strict=True))
+        history.run(partial(index.add, codes, ids), content)
+        history.run(partial(index.build_tables, 1), content)
+        assert list(disk.root.glob("index/tables-*"))
+    index.close()
+
+
+def look_up(root: Path) -> Content:
+    """Return the content, after a lookup with whatever tables are there."""
+    content = read_index(root)
+    if content:
+        index, others = bf.HammingIndex.open(root / "index"), bf.HammingIndex(N_BITS)
+        others.add(index.codes(list(content)), list(content))
+        index.build_tables(1)
+        queries = make_codes(5, 1)
+        for found, expected in zip(
+            index.within(queries, 1), others.within(queries, 1), strict=True
+        ):
+            np.testing.assert_array_equal(found, expected)
+    return content
+
+
 @dataclass
 class Case:
     """A case of an experiment."""
@@ -415,6 +444,7 @@ SCENARIOS = (
         )
         for n_calls in range(1, 13)
     ),
+    Scenario("store tables", store_tables, look_up, append_to_index),
 )
 
 

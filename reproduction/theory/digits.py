@@ -14,7 +14,8 @@ from bitfold.base_set import KMeansBase
 from bitfold.codes import Codes
 from bitfold.hashers import IMH, LSH, SupervisedIMH
 from bitfold.rotation import itq, unit_rows
-from bitfold.search.lookup import best_plan
+from bitfold.search.parts import CodeSample
+from bitfold.search.plan import plan_lookup
 from reproduction.shared_types import AnyArray
 from reproduction.theory.panels import BLACK, LIGHT_GRAY, RED, make_panels
 
@@ -92,16 +93,20 @@ def draw_search() -> Figure:
 def draw_lookup_cost(axes: Axes) -> None:
     """Draw the numbers of keys probed and codes compared among a million random codes."""
     n_codes, radii = 1_000_000, range(11)
+    rng = np.random.default_rng(0)
+    sample = CodeSample.draw(rng.integers(0, 2**64 - 1, (1, n_codes), np.uint64, endpoint=True))
     keys, compared = [], []
     for radius in radii:
-        plan = best_plan(64, n_codes, radius)
+        plan = plan_lookup(sample, radius, max_bytes=np.inf)
+        assert plan is not None
+        widths = [len(part) for part in plan.parts]
         probes = [
             sum(comb(width, n_flips) for n_flips in range(reach + 1))
-            for width, reach in zip(plan.widths, plan.radii, strict=True)
+            for width, reach in zip(widths, plan.radii, strict=True)
         ]
         keys.append(sum(probes))
         compared.append(
-            sum(n * n_codes / 2**width for n, width in zip(probes, plan.widths, strict=True))
+            sum(n * n_codes / 2**width for n, width in zip(probes, widths, strict=True))
         )
     axes.semilogy(radii, np.full(len(radii), n_codes), "--", color=BLACK, label="codes of a scan")
     axes.semilogy(radii, compared, "o-", ms=3, color=RED, label="codes compared")

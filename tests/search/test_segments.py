@@ -48,16 +48,6 @@ def test_parts_equal_their_merger(sizes: list[int], seed: int) -> None:
     assert stored == dict(zip(live.tolist(), segments.words_of(live)[:, 0].tolist(), strict=True))
 
 
-def test_replaced_segments_lose_their_tables() -> None:
-    rng = np.random.default_rng(0)
-    first, second = draw_segment(np.arange(9), rng), draw_segment(np.arange(9, 12), rng)
-    segments = SegmentList(3, [first, second])
-    segments.within(np.zeros((1, 1), np.uint64), 1)
-    replaced = segments.replace([first, draw_segment(np.arange(20, 22), rng)])
-    assert set(replaced._lookups) == {first}
-    assert replaced._lookups[first] is segments._lookups[first]
-
-
 def test_compact_keeps_few_segments() -> None:
     rng = np.random.default_rng(0)
     segments: list[Segment] = []

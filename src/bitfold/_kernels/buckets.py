@@ -1,48 +1,147 @@
-"""Radius lookup without a scan: multi-index hashing over the distinct codes.
+"""Buckets: the codes with equal bits in one part lie next to each other.
 
-If codes are divided into s parts, a code within radius r of the query is within ⌊r/s⌋ of it in at
-least one part. It is found by probing one table per part at a few values. Norouzi, Punjani and
-Fleet, *Fast exact search in Hamming space with multi-index hashing*, PAMI 2014.
+If codes are divided into parts, a code near the query is near it in at least one part. It is found
+by probing one table per part at a few values. Norouzi, Punjani and Fleet, *Fast exact search in
+Hamming space with multi-index hashing*, PAMI 2014.
+
+The codes are copied into the order of the buckets, one word per code, so that comparing a bucket
+reads memory in order. Longer codes are compared by this word first.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
-from bitfold._kernels.hamming import popcount
-from bitfold._kernels.postings import append_keys
+from bitfold._kernels.hit_lists import append_items, sort_keys
+from bitfold._kernels.near import LANES, append_near, list_near, scan_codes
 from bitfold._types import BoolArray, Int64Array, UInt32Array, UInt64Array, Words
+
+_BLOCK = 1024
+"""Number of codes whose values are computed together."""
+
+
+class PartKeys(NamedTuple):
+    """How the value of each part is computed: a table lookup for each byte with bits of the part.
+
+    Parameters
+    ----------
+    places
+        Number of each byte, one row per part.
+    values
+        What each value of a byte contributes; 0 for unused places.
+    """
+
+    places: Int64Array
+    values: UInt32Array
+
+
+class BucketArrays(NamedTuple):
+    """The codes sorted by each part.
+
+    Parameters
+    ----------
+    words
+        One word of each code, one row per part.
+    order
+        Number of each code, one row per part.
+    starts
+        Where the bucket of each value begins, for one part after the other.
+    firsts
+        Where the starts of each part begin.
+    columns
+        Which word of the codes is in ``words``, per part.
+    """
+
+    words: Words
+    order: UInt32Array
+    starts: UInt32Array
+    firsts: Int64Array
+    columns: Int64Array
+
+
+class ProbeArrays(NamedTuple):
+    """The values that are probed in each part.
+
+    Parameters
+    ----------
+    masks
+        The bits of each part, one row per part.
+    radii
+        Radius of each part.
+    flips
+        Bits of the value to flip, for one part after the other.
+    ends
+        Where the flips of each part end.
+    """
+
+    masks: Words
+    radii: Int64Array
+    flips: UInt32Array
+    ends: Int64Array
 
 
 @njit(nogil=True, cache=True)
-def _part_value(words: Words, code: int, first: int, width: int) -> Any:
-    """Return the bits [first, first + width) of a code; they may span two words."""
-    w, shift = first >> 6, np.uint64(first & 63)
-    value = words[w, code] >> shift
-    taken = 64 - (first & 63)
-    if taken < width:
-        value |= words[w + 1, code] << np.uint64(taken)
-    return np.int64(value & ((np.uint64(1) << np.uint64(width)) - np.uint64(1)))
+def _part_value(words: Words, code: int, places: Int64Array, values: UInt32Array) -> Any:
+    """Return the bits of a part of one code as an integer."""
+    value = np.uint32(0)
+    for k in range(places.shape[0]):
+        place = places[k]
+        byte = (words[place >> 3, code] >> np.uint64(8 * (place & 7))) & np.uint64(255)
+        value |= values[k, byte]
+    return np.int64(value)
+
+
+@njit(nogil=True, cache=True)
+def _compute_values(
+    columns: Words,
+    begin: int,
+    end: int,
+    places: Int64Array,
+    values: UInt32Array,
+    out: UInt32Array,
+) -> None:
+    """Write the bits of a part of the codes [begin, end) as integers."""
+    out[: end - begin] = 0
+    for k in range(places.shape[0]):
+        words, shift = columns[places[k] >> 3, begin:end], np.uint64(8 * (places[k] & 7))
+        contributed = values[k]
+        for c in range(words.shape[0]):
+            out[c] |= contributed[(words[c] >> shift) & np.uint64(255)]
 
 
 @njit(nogil=True, cache=True)
 def sort_by_part(
-    words: Words, first: int, width: int, starts: UInt32Array, order: UInt32Array
+    columns: Words,
+    places: Int64Array,
+    values: UInt32Array,
+    column: int,
+    starts: UInt32Array,
+    order: UInt32Array,
+    words: UInt64Array,
 ) -> None:
-    """Sort codes by one part: those with value v are ``order[starts[v]:starts[v + 1]]``."""
-    n = words.shape[1]
+    """Sort codes by one part: the codes with value v are ``order[starts[v]:starts[v + 1]]``."""
+    n = columns.shape[1]
+    buffer = np.empty(_BLOCK, np.uint32)
     starts[:] = 0
-    for c in range(n):
-        starts[_part_value(words, c, first, width) + 1] += 1
+    for begin in range(0, n, _BLOCK):
+        end = min(begin + _BLOCK, n)
+        _compute_values(columns, begin, end, places, values, buffer)
+        for c in range(end - begin):
+            starts[np.uint64(buffer[c]) + np.uint64(1)] += np.uint32(1)
     for v in range(1, starts.shape[0]):
         starts[v] += starts[v - 1]
-    for c in range(n):
-        v = _part_value(words, c, first, width)
-        order[starts[v]] = c
-        starts[v] += 1
+    for begin in range(0, n, _BLOCK):
+        end = min(begin + _BLOCK, n)
+        _compute_values(columns, begin, end, places, values, buffer)
+        source = columns[column, begin:end]
+        for c in range(end - begin):
+            place = starts[buffer[c]]
+            starts[buffer[c]] = place + np.uint32(1)
+            order[place] = begin + c
+            words[place] = source[c]
     # Each start has moved to that of the next value; shift them back.
     for v in range(starts.shape[0] - 1, 0, -1):
         starts[v] = starts[v - 1]
@@ -50,89 +149,116 @@ def sort_by_part(
 
 
 @njit(nogil=True, cache=True)
-def _next_mask(mask: int) -> int:
-    """Return the next larger integer with the same number of ones (Gosper's hack)."""
-    low = mask & -mask
-    ripple = mask + low
-    return (((ripple ^ mask) >> 2) // low) | ripple
+def list_ranges(
+    value: int,
+    starts: UInt32Array,
+    first: int,
+    flips: UInt32Array,
+    begins: Int64Array,
+    ends: Int64Array,
+    filled: int,
+) -> tuple[int, int]:
+    """Append the ranges of the buckets to probe that are not empty.
 
-
-@njit(nogil=True, cache=True)
-def _measure_code(words: Words, code: int, query: Words) -> int:
-    """Return the Hamming distance of a query to one code."""
-    total = 0
-    for w in range(words.shape[0]):
-        total += popcount(words[w, code] ^ query[w])
-    return total
-
-
-@njit(nogil=True, cache=True)
-def _is_found_earlier(
-    words: Words,
-    code: int,
-    queries: Words,
-    q: int,
-    firsts: Int64Array,
-    widths: Int64Array,
-    radii: Int64Array,
-    part: int,
-) -> bool:
-    """Return whether an earlier part has already found the code."""
-    for p in range(part):
-        a = _part_value(words, code, firsts[p], widths[p])
-        b = _part_value(queries, q, firsts[p], widths[p])
-        if popcount(np.uint64(a ^ b)) <= radii[p]:
-            return True
-    return False
+    Return the new number of ranges, and the number of codes in the ranges appended.
+    """
+    n_codes = 0
+    for f in range(flips.shape[0]):
+        slot = first + (value ^ np.int64(flips[f]))
+        begin, end = np.int64(starts[slot]), np.int64(starts[slot + 1])
+        begins[filled], ends[filled] = begin, end
+        filled += end > begin
+        n_codes += end - begin
+    return filled, n_codes
 
 
 @njit(nogil=True, cache=True)
 def probe_within(
     queries: Words,
-    words: Words,
-    part_starts: UInt32Array,
-    order: UInt32Array,
-    firsts: Int64Array,
-    widths: Int64Array,
-    radii: Int64Array,
+    columns: Words,
+    part_keys: PartKeys,
+    tables: BucketArrays,
+    probes: ProbeArrays,
     radius: int,
+    n_words: int,
+    max_codes: int,
+    n_items: int,
     starts: UInt32Array,
     members: UInt32Array,
     deleted: BoolArray,
-    keys: UInt64Array,
     ends: Int64Array,
-) -> int:
-    """Write the sorted keys of all items within ``radius`` of each query; return their number.
+) -> UInt64Array:
+    """Return the sorted keys of all items within ``radius`` of each query.
 
-    ``part_starts`` contains the starts of all parts, one after the other, and ``order`` the codes
-    sorted by each part. ``ends`` receives the position where the keys of each query end. If the
-    result is larger than the length of ``keys``, the keys are incomplete: call again with an
-    array of that length.
+    ``ends`` receives the position where the keys of each query end. A query whose buckets have
+    more than ``max_codes`` codes together scans all codes instead; see :func:`scan_codes` for
+    ``n_words``.
     """
+    n_parts = probes.radii.shape[0]
+    flat_queries = np.ascontiguousarray(queries.T)
+    range_begins = np.empty(probes.flips.shape[0] + 1, np.int64)
+    range_ends = np.empty(probes.flips.shape[0] + 1, np.int64)
+    range_counts = np.empty(n_parts, np.int64)
+    buffer = np.empty(LANES, np.int64)
+    places = np.empty(max_codes, np.int64)
+    codes = np.empty(columns.shape[1], np.uint64)
+    keys = np.empty(16 * queries.shape[0], np.uint64)
     filled = 0
-    columns = np.ascontiguousarray(queries.T)
     for q in range(queries.shape[0]):
-        begin = filled
-        flat_query = queries[q]
-        part_first = 0
-        for part in range(order.shape[0]):
-            value = _part_value(columns, q, firsts[part], widths[part])
-            for ones in range(radii[part] + 1):
-                mask = (1 << ones) - 1
-                while mask < (1 << widths[part]):
-                    slot = part_first + (value ^ mask)
-                    for e in range(part_starts[slot], part_starts[slot + 1]):
-                        code = np.int64(order[part, e])
-                        d = _measure_code(words, code, flat_query)
-                        if d <= radius and not _is_found_earlier(
-                            words, code, columns, q, firsts, widths, radii, part
-                        ):
-                            filled = append_keys(code, d, starts, members, deleted, keys, filled)
-                    if ones == 0:
-                        break
-                    mask = _next_mask(mask)
-            part_first += (1 << widths[part]) + 1
+        query = queries[q]
+        n_ranges, n_codes, first_flip = 0, 0, 0
+        for part in range(n_parts):
+            value = _part_value(flat_queries, q, part_keys.places[part], part_keys.values[part])
+            n_ranges, n = list_ranges(
+                value, tables.starts, tables.firsts[part],
+                probes.flips[first_flip : probes.ends[part]], range_begins, range_ends, n_ranges,
+            )  # fmt: skip
+            n_codes += n
+            range_counts[part] = n_ranges
+            first_flip = probes.ends[part]
+        n_near = 0
+        if n_codes > max_codes:
+            n_near = scan_codes(columns, query, radius, n_words, buffer, codes)
+        else:
+            for part in range(n_parts):
+                first = range_counts[part - 1] if part else 0
+                words, last = tables.words[part], range_counts[part]
+                n_places = list_near(
+                    words, range_begins[first:last], range_ends[first:last],
+                    query[tables.columns[part]], radius, places,
+                )  # fmt: skip
+                n_near = append_near(
+                    words, tables.order[part], places[:n_places], columns, query, radius,
+                    probes.masks, probes.radii, part, codes, n_near,
+                )  # fmt: skip
+        previous = filled
+        keys, filled = append_items(codes[:n_near], starts, members, deleted, keys, filled)
+        sort_keys(keys[previous:filled], n_items, radius)
         ends[q] = filled
-        if begin + 1 < filled <= keys.shape[0]:
-            keys[begin:filled].sort()
-    return filled
+    return keys[:filled]
+
+
+@njit(nogil=True, cache=True)
+def scan_within(
+    queries: Words,
+    columns: Words,
+    radius: int,
+    n_words: int,
+    n_items: int,
+    starts: UInt32Array,
+    members: UInt32Array,
+    deleted: BoolArray,
+    ends: Int64Array,
+) -> UInt64Array:
+    """Return the sorted keys of all items within ``radius`` of each query, by scans."""
+    buffer = np.empty(LANES, np.int64)
+    codes = np.empty(columns.shape[1], np.uint64)
+    keys = np.empty(16 * queries.shape[0], np.uint64)
+    filled = 0
+    for q in range(queries.shape[0]):
+        n_near = scan_codes(columns, queries[q], radius, n_words, buffer, codes)
+        previous = filled
+        keys, filled = append_items(codes[:n_near], starts, members, deleted, keys, filled)
+        sort_keys(keys[previous:filled], n_items, radius)
+        ends[q] = filled
+    return keys[:filled]

@@ -5,12 +5,10 @@ Words are stored column by column, ``words[w, c]``, the layout that vectorizes.
 
 from __future__ import annotations
 
-import numpy as np
 from numba import njit
 
 from bitfold._kernels.hamming import popcount
-from bitfold._kernels.postings import append_keys
-from bitfold._types import BoolArray, Int64Array, UInt32Array, UInt64Array, Words
+from bitfold._types import Int64Array, Words
 
 CHUNK = 256
 """Number of codes scanned together: a vectorized loop finds whether any is near enough."""
@@ -116,39 +114,3 @@ def find_chunk(
             return start, near
         start += chunk
     return start, 0
-
-
-@njit(nogil=True, cache=True)
-def scan_within(
-    queries: Words,
-    words: Words,
-    radius: int,
-    starts: UInt32Array,
-    members: UInt32Array,
-    deleted: BoolArray,
-    keys: UInt64Array,
-    ends: Int64Array,
-) -> int:
-    """Write the sorted keys of all items within ``radius`` of each query; return their number.
-
-    ``ends`` receives the position where the keys of each query end. If the result is larger than
-    the length of ``keys``, the keys are incomplete: call again with an array of that length.
-    """
-    buffer = np.empty(CHUNK, np.int64)
-    last = words.shape[1]
-    filled = 0
-    for q in range(queries.shape[0]):
-        begin = filled
-        start, _ = find_chunk(words, queries[q], 0, last, radius, buffer)
-        while start < last:
-            stop = min(start + CHUNK, last)
-            measure_codes(words, start, stop, queries[q], buffer)
-            for i in range(stop - start):
-                if buffer[i] <= radius:
-                    c = start + i
-                    filled = append_keys(c, buffer[i], starts, members, deleted, keys, filled)
-            start, _ = find_chunk(words, queries[q], start + CHUNK, last, radius, buffer)
-        ends[q] = filled
-        if filled <= keys.shape[0]:
-            keys[begin:filled].sort()
-    return filled

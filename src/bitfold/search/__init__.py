@@ -19,15 +19,17 @@ from bitfold.search.rerank import (
     count_candidates,
     rerank_hits,
 )
-from bitfold.search.results import Batch, Buckets, Hits, RadiusHits
+from bitfold.search.results import Batch, Buckets, Clusters, Hits, Pairs, RadiusHits
 
 __all__ = [
     "Batch",
     "Buckets",
+    "Clusters",
     "CodeIndex",
     "HammingIndex",
     "Hits",
     "IdAssigner",
+    "Pairs",
     "RadiusHits",
     "RerankByEmbedding",
     "RerankByVectors",

@@ -81,7 +81,7 @@ class Generation(NamedTuple):
 
     def buckets(self) -> Buckets:
         """Return the distinct codes with the ids of the items that have each."""
-        segment = self.segments.merge()
+        segment = self.segments.unify()
         codes = self._to_codes(np.ascontiguousarray(segment.words.T))
         if not len(segment.starts):
             return Buckets(codes, np.arange(len(codes) + 1), segment.ids)

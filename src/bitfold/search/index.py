@@ -13,13 +13,16 @@ from bitfold._progress import show_progress
 from bitfold._threads import SharedLock
 from bitfold._types import BoolArray, PathLike
 from bitfold.codes import Codes, combine_digests
+from bitfold.errors import ParameterTypeError
+from bitfold.search.clusters import group_connected, group_stars
 from bitfold.search.contract import MAX_BITS, CodeIndex, Reranker
 from bitfold.search.disk.index_folder import IndexFolder
 from bitfold.search.generation import Generation
 from bitfold.search.ids import IdAssigner, check_ids
+from bitfold.search.pairs import find_pairs, join_items
 from bitfold.search.queries import make_queries
 from bitfold.search.rerank import check_rerank, count_candidates, rerank_hits
-from bitfold.search.results import Batch, Buckets, Hits, RadiusHits
+from bitfold.search.results import Batch, Buckets, Clusters, Hits, Pairs, RadiusHits
 from bitfold.search.segment import Segment
 from bitfold.search.segments import SegmentList, compact
 
@@ -217,11 +220,138 @@ class HammingIndex(CodeIndex):
             If the query codes were made by another model than those in the index.
         """
         current = self._check_codes(codes, "index.within(hasher.encode(Q))")
-        radius = min(_validation.check_integer(radius, "radius", "within", low=0), self.n_bits)
+        radius = self._check_radius(radius, "within")
         if among is None:
             return current.segments.within(codes.words(), radius)
         selection = current.select(among, "within")
         return current.segments.within_among(selection, codes.words(), radius)
+
+    def pairs(self, radius: int, *, expand_equal: bool = False) -> Iterator[Pairs]:
+        """Find all pairs of codes within a Hamming radius, each once.
+
+        The codes are those that are present when the method is called; later changes do not
+        affect the pairs. Memory is bounded: about twice that of the codes, and one block of pairs
+        per core.
+
+        Parameters
+        ----------
+        radius
+            The largest distance that is included.
+        expand_equal
+            By default, equal codes are one node: they are not paired with each other, and the
+            smallest of their ids stands for all of them; :meth:`buckets` has the others. True
+            returns all pairs of items. There may be very many: 100,000 items with equal codes
+            are five billion pairs.
+
+        Returns
+        -------
+        Blocks of pairs, computed one after another. The smaller id of a pair is its ``first``; the
+        order of pairs is not specified.
+
+        Raises
+        ------
+        ParameterError
+            If ``radius`` is not an integer of at least 0.
+
+        Examples
+        --------
+        >>> index = HammingIndex(n_bits=3)
+        >>> index.add(Codes.from_bits([[0, 0, 1], [1, 1, 1], [0, 0, 1], [0, 1, 1]]))
+        >>> for pairs in index.pairs(radius=1):
+        ...     sorted(zip(pairs.first.tolist(), pairs.second.tolist()))
+        [(0, 3), (1, 3)]
+        >>> sum(len(pairs.first) for pairs in index.pairs(radius=1, expand_equal=True))
+        4
+        """
+        radius = self._check_radius(radius, "pairs")
+        return find_pairs(self._generation.segments.unify(), radius, expand_equal=expand_equal)
+
+    def join(
+        self, other: HammingIndex, radius: int, *, expand_equal: bool = False
+    ) -> Iterator[Pairs]:
+        """Find all pairs of a code in this index and a near code in another one.
+
+        Parameters
+        ----------
+        other
+            Another index of codes of the same length, made by the same model.
+        radius
+            The largest distance that is included.
+        expand_equal
+            By default, equal codes in one index are one node, and the smallest of their ids stands
+            for all of them. True returns all pairs of items.
+
+        Returns
+        -------
+        Blocks of pairs, computed one after another. ``first`` are ids of this index, ``second``
+        ids of the other; the order of pairs is not specified.
+
+        Raises
+        ------
+        ParameterError
+            If ``other`` is not an index of codes of the same length, or ``radius`` is not an
+            integer of at least 0.
+        ModelMismatchError
+            If the codes of the other index were made by another model.
+
+        Examples
+        --------
+        >>> train, test = HammingIndex(n_bits=3), HammingIndex(n_bits=3)
+        >>> train.add(Codes.from_bits([[0, 0, 1], [1, 1, 1], [0, 0, 0]]))
+        >>> test.add(Codes.from_bits([[0, 1, 1], [0, 0, 0]]))
+        >>> [pairs] = test.join(train, radius=0)
+        >>> pairs.first.tolist(), pairs.second.tolist()
+        ([1], [2])
+        """
+        radius = self._check_radius(radius, "join")
+        left, right = self._generation, self._check_index(other)._generation
+        combine_digests([left.model_digest, right.model_digest])
+        segments = left.segments.unify(), right.segments.unify()
+        return join_items(*segments, radius, expand_equal=expand_equal)
+
+    def clusters(self, radius: int, *, linkage: str = "connected", min_size: int = 2) -> Clusters:
+        """Group items whose codes are within a Hamming radius of each other.
+
+        Parameters
+        ----------
+        radius
+            The largest distance that links two codes; 0 groups equal codes.
+        linkage
+            "connected": items belong to one group if a chain of near codes connects them, so
+            groups can become wide. "star": every item is within the radius of the representative
+            of its group. Items are taken in the order of their ids: each that is near no earlier
+            representative becomes one, the others join the first that is near. Adding items with
+            larger ids therefore does not change existing groups.
+        min_size
+            Smallest number of items of a group; 1 returns every item.
+
+        Returns
+        -------
+        Groups in the order of their representatives, which are the smallest ids of the groups.
+
+        Raises
+        ------
+        ParameterError
+            If ``radius`` is not an integer of at least 0, ``linkage`` is unknown, or ``min_size``
+            is not an integer of at least 1.
+
+        Examples
+        --------
+        >>> index = HammingIndex(n_bits=4)
+        >>> index.add(Codes.from_bits([[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 1], [1, 1, 0, 0]]))
+        >>> index.clusters(radius=1).ids.tolist()
+        [0, 1, 2]
+        >>> index.clusters(radius=1, linkage="star").ids.tolist()
+        [0, 1]
+        """
+        radius = self._check_radius(radius, "clusters")
+        _validation.check_choice(linkage, "linkage", "clusters", ("connected", "star"))
+        min_size = _validation.check_integer(min_size, "min_size", "clusters", low=1)
+        segments = self._generation.segments
+        segment = segments.unify()
+        if linkage == "connected":
+            return group_connected(segment, radius, min_size)
+        return group_stars(segment, radius, min_size, segments.limit_tables(segment))
 
     def codes(self, ids: ArrayLike) -> Codes:
         """Return the codes of some ids, in the order of the ids.
@@ -280,6 +410,56 @@ class HammingIndex(CodeIndex):
         ([[0, 0, 1], [1, 1, 1]], [2, 1], [0, 2, 1])
         """
         return self._generation.buckets()
+
+    def build_tables(self, radius: int) -> None:
+        """Build the tables for a radius now; otherwise this happens as soon as they pay off.
+
+        An index that is open for writing also stores them in its folder, from which others load
+        them. Tables never change results.
+
+        Parameters
+        ----------
+        radius
+            The radius of later calls of :meth:`within`. Nothing is built if a scan is faster, or
+            if the tables would take more than :attr:`max_table_bytes`.
+
+        Raises
+        ------
+        ParameterError
+            If ``radius`` is not an integer of at least 0.
+
+        Examples
+        --------
+        >>> index = HammingIndex(n_bits=64)
+        >>> index.add(Codes(np.random.default_rng(0).integers(0, 256, (5000, 8), np.uint8), 64))
+        >>> index.build_tables(radius=2)
+        >>> index.table_bytes > 0
+        True
+        """
+        self._generation.segments.build_tables(self._check_radius(radius, "build_tables"))
+
+    @property
+    def max_table_bytes(self) -> int | None:
+        """Memory that the tables of :meth:`within` may take, 0 for no tables.
+
+        None, the default, is 8 times the memory of the codes, or 64 MB if that is more.
+        """
+        return self._generation.segments.max_table_bytes
+
+    @max_table_bytes.setter
+    def max_table_bytes(self, value: int | None) -> None:
+        if value is not None:
+            value = _validation.check_integer(value, "max_table_bytes", "HammingIndex", low=0)
+        with self._writing:
+            current = self._generation
+            segments = SegmentList(self.n_bits, current.segments.segments, value)
+            self._generation = current._replace(segments=segments)
+            segments.drop_tables()
+
+    @property
+    def table_bytes(self) -> int:
+        """Memory of the tables that exist; those in a folder are memory-mapped."""
+        return self._generation.segments.table_bytes
 
     def save(self, path: PathLike) -> None:
         """Write the index to a folder; :meth:`open` reads it.
@@ -423,6 +603,19 @@ class HammingIndex(CodeIndex):
             segments = self._folder.segments
         replaced = self._generation.segments.replace(segments)
         self._generation = Generation(replaced, next_id, digest)
+
+    def _check_radius(self, radius: int, owner: str) -> int:
+        """Return a radius, at most the length of the codes."""
+        return min(_validation.check_integer(radius, "radius", owner, low=0), self.n_bits)
+
+    def _check_index(self, other: Any) -> HammingIndex:
+        """Return another index; raise unless its codes have the same length."""
+        if not isinstance(other, HammingIndex):
+            raise ParameterTypeError("other", "join", "a HammingIndex", type(other).__name__)
+        if other.n_bits != self.n_bits:
+            got = f"{other.n_bits} bits"
+            _validation.raise_invalid("other", "join", f"an index of {self.n_bits} bits", got)
+        return other
 
     def _check_codes(self, codes: Any, call: str) -> Generation:
         """Return the current generation; raise unless the codes fit it."""

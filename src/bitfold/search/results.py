@@ -79,6 +79,71 @@ class RadiusHits(NamedTuple):
     distances: Int32Array
 
 
+class Pairs(NamedTuple):
+    """Some pairs of near items.
+
+    Parameters
+    ----------
+    first, second
+        Ids of the items of each pair.
+    distances
+        Their Hamming distances.
+
+    Examples
+    --------
+    >>> from bitfold import Codes, HammingIndex
+    >>> index = HammingIndex(n_bits=3)
+    >>> index.add(Codes.from_bits([[0, 0, 0], [1, 1, 1], [0, 0, 1]]))
+    >>> [pairs] = index.pairs(radius=1)
+    >>> pairs.first.tolist(), pairs.second.tolist(), pairs.distances.tolist()
+    ([0], [2], [1])
+    """
+
+    first: Ids
+    second: Ids
+    distances: Int32Array
+
+
+class Clusters(NamedTuple):
+    """Groups of items.
+
+    The items of group i are ``ids[offsets[i]:offsets[i + 1]]``, ascending. The first of them is the
+    representative of the group.
+
+    Parameters
+    ----------
+    offsets
+        Where the items of each group begin; one entry more than there are groups.
+    ids
+        Ids of the items, group by group.
+    distances
+        Hamming distance of each item to the representative of its group.
+
+    Examples
+    --------
+    >>> from bitfold import Codes, HammingIndex
+    >>> index = HammingIndex(n_bits=3)
+    >>> index.add(Codes.from_bits([[0, 0, 0], [1, 1, 1], [0, 0, 1], [0, 1, 1]]))
+    >>> clusters = index.clusters(radius=1, linkage="star")
+    >>> clusters.representatives.tolist(), clusters.sizes.tolist(), clusters.ids.tolist()
+    ([0, 1], [2, 2], [0, 2, 1, 3])
+    """
+
+    offsets: Int64Array
+    ids: Ids
+    distances: Int32Array
+
+    @property
+    def representatives(self) -> Ids:
+        """The smallest id of each group."""
+        return self.ids[self.offsets[:-1]]
+
+    @property
+    def sizes(self) -> Int64Array:
+        """Number of items per group."""
+        return np.diff(self.offsets)
+
+
 class Batch(NamedTuple):
     """Some items of an index or a store.
 

@@ -7,17 +7,16 @@ therefore ties by id, without sorting.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import TypeVar
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bitfold._kernels import distinct
 from bitfold._threads import lazy_property
-from bitfold._types import AnyArray, BoolArray, Ids, Int64Array, UInt32Array, Words
-
-Array = TypeVar("Array", bound=AnyArray)
+from bitfold._types import BoolArray, Ids, Int64Array, UInt32Array, Words
+from bitfold.search.arrays import read_only
+from bitfold.search.tables import TableCache
 
 MAX_ITEMS = 1 << 31
 """Largest number of items per segment: items are numbered with 32 bits."""
@@ -38,6 +37,8 @@ class Segment:
         The id of each item, ascending.
     deleted
         Whether each item was removed; empty if none was.
+    tables
+        Tables of radius lookup. Segments that differ only in their deleted items share them.
     """
 
     words: Words
@@ -45,11 +46,11 @@ class Segment:
     members: UInt32Array
     ids: Ids
     deleted: BoolArray
+    tables: TableCache = field(default_factory=TableCache)
 
     def __post_init__(self) -> None:
-        # Memory maps are read-only too, so kernels compile for one kind of array.
-        for field in fields(self):
-            object.__setattr__(self, field.name, read_only(getattr(self, field.name)))
+        for name in ("words", "starts", "members", "ids", "deleted"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
 
     @classmethod
     def build(cls, words: Words, ids: Ids) -> Segment:
@@ -116,6 +117,11 @@ class Segment:
             return self.words.T if items is None else self.words.T[items]
         return self.words.T[self._code_of if items is None else self._code_of[items]]
 
+    @property
+    def item_codes(self) -> NDArray[np.integer]:
+        """Number of the distinct code of each item."""
+        return self._code_of if len(self.starts) else np.arange(self.n_items)
+
     @lazy_property
     def _code_of(self) -> UInt32Array:
         """Number of the distinct code of each item."""
@@ -167,10 +173,3 @@ class Segment:
 
     def _with_deleted(self, deleted: BoolArray) -> Segment:
         return replace(self, deleted=deleted)
-
-
-def read_only(array: Array) -> Array:
-    """Return a view that cannot be written to."""
-    view = array.view()
-    view.flags["W"] = False
-    return view

@@ -19,6 +19,12 @@ from bitfold.search.segment import Segment
 Selection = list[tuple[Segment, Int64Array]]
 """Segments with some of their live items, ascending."""
 
+_TABLES_PER_CODES = 8
+"""Memory of the tables, as a multiple of that of the codes, unless the user limits it."""
+
+_MIN_TABLE_BYTES = 1 << 26
+"""Memory that tables may always take, unless the user limits it."""
+
 
 class SegmentList:
     """Segments of disjoint ids; never modified, only replaced.
@@ -29,20 +35,23 @@ class SegmentList:
         Length of the codes.
     segments
         The segments.
+    max_table_bytes
+        Memory that the tables of all segments may take; None chooses by the size of the codes.
     """
 
-    def __init__(self, n_bits: int, segments: Sequence[Segment] = ()) -> None:
+    def __init__(
+        self,
+        n_bits: int,
+        segments: Sequence[Segment] = (),
+        max_table_bytes: int | None = None,
+    ) -> None:
         self.n_bits = n_bits
         self.segments = tuple(segments)
-        self._lookups: dict[Segment, RadiusLookup] = {}
+        self.max_table_bytes = max_table_bytes
 
     def replace(self, segments: Sequence[Segment]) -> SegmentList:
-        """Return a list of these segments; the ones already in this list keep their tables."""
-        replaced = SegmentList(self.n_bits, segments)
-        replaced._lookups = {
-            segment: self._lookups[segment] for segment in segments if segment in self._lookups
-        }
-        return replaced
+        """Return a list of these segments with the same limit."""
+        return SegmentList(self.n_bits, segments, self.max_table_bytes)
 
     def __len__(self) -> int:
         """Return the number of live items."""
@@ -96,7 +105,7 @@ class SegmentList:
             lookup, n_queries = self._lookup(segment), len(words)
             full_ns = lookup.estimate_ns(n_queries, radius)
             if is_cheaper_to_gather(len(items), segment, n_queries, full_ns):
-                lookup = RadiusLookup(segment.gather(items), self.n_bits)
+                lookup = RadiusLookup(segment.gather(items))
             else:
                 lookup = lookup.restrict(segment.hide_others(items))
             parts.append(lookup.within(words, radius))
@@ -142,10 +151,39 @@ class SegmentList:
         empty = Segment.build(no_words, np.empty(0, np.int64))
         return Segment.merge([empty, *self.segments])
 
+    def unify(self) -> Segment:
+        """Return one segment without deleted items; equal codes are one code in it."""
+        if len(self.segments) == 1 and not self.segments[0].n_deleted:
+            return self.segments[0]
+        return self.merge()
+
     def _lookup(self, segment: Segment) -> RadiusLookup:
-        if segment not in self._lookups:
-            self._lookups[segment] = RadiusLookup(segment, self.n_bits)
-        return self._lookups[segment]
+        return RadiusLookup(segment, max_table_bytes=self.limit_tables(segment))
+
+    def build_tables(self, radius: int) -> None:
+        """Build the tables for a radius, unless a scan is faster."""
+        for segment in self.segments:
+            if segment.n_distinct:
+                limit = self.limit_tables(segment)
+                segment.tables.find(segment.words, radius, np.inf, limit)
+
+    def drop_tables(self) -> None:
+        """Drop the tables that exceed the limit."""
+        for segment in self.segments:
+            segment.tables.limit(self.limit_tables(segment))
+
+    @property
+    def table_bytes(self) -> int:
+        """Memory of all tables."""
+        return sum(segment.tables.n_bytes for segment in self.segments)
+
+    def limit_tables(self, segment: Segment) -> float:
+        """Return the memory that the tables of a segment may take."""
+        n_bytes = 8 * -(-self.n_bits // 64) * segment.n_distinct
+        if self.max_table_bytes is None:
+            return max(_TABLES_PER_CODES * n_bytes, _MIN_TABLE_BYTES)
+        # Segments are in proportion to their codes, also one that merges all of them.
+        return self.max_table_bytes * min(1.0, segment.n_distinct / max(self.n_distinct, 1))
 
 
 def _find_nothing(queries: Queries) -> Hits:

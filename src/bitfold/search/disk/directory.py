@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 _LOCK = "lock"
+_TABLES = re.compile(r"tables-([0-9]{1,15}-[0-9]{1,15})-[0-9]{1,15}\.bin")
 _TEMPORARY = re.compile(r"\.bitfold-[0-9a-f]{16}\.tmp")
 
 
@@ -60,10 +61,13 @@ def identify_lock(path: Path) -> tuple[int, int] | None:
 
 
 def remove_leftovers(path: Path, keep: set[str]) -> dict[str, int]:
-    """Remove temporary files, and files of the index not in ``keep``; return their sizes."""
+    """Remove temporary files, and files of the index not in ``keep``; return their sizes.
+
+    Tables are kept with their segments.
+    """
     removed = {}
     for file in path.iterdir():
-        if _is_removable(file.name) and file.name not in keep:
+        if _is_removable(file.name) and _owner_of(file.name) not in keep:
             # A file that cannot be removed does no harm, and the next writer tries again.
             with suppress(OSError):
                 n_bytes = file.stat().st_size
@@ -92,9 +96,16 @@ def explain_error(path: Path, error: OSError) -> OSError:
 
 
 def _is_removable(name: str) -> bool:
-    return manifests.parse_generation(name) is not None or _TEMPORARY.fullmatch(name) is not None
+    is_own = any(pattern.fullmatch(name) for pattern in (_TEMPORARY, _TABLES))
+    return is_own or manifests.parse_generation(name) is not None
+
+
+def _owner_of(name: str) -> str:
+    """Return the name of the segment of a file of tables, else the name itself."""
+    match = _TABLES.fullmatch(name)
+    return f"segment-{match[1]}.bin" if match else name
 
 
 def _is_unfinished(name: str, generation: int) -> bool:
-    number = manifests.parse_generation(name)
+    number = manifests.parse_generation(_owner_of(name))
     return number is None or number > generation

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -295,11 +295,24 @@ class IndexFolder:
             # The last writer may have been killed between replacing the manifest and syncing its
             # name. A power failure could then restore the old manifest, whose files are removed.
             file_system.sync_directory(self.path)
-        manifest, self._stored = load_segments(self.path, self._manifests)
+        manifest, self._stored = load_segments(self.path, self._manifests, self._may_write())
         self.n_bits, self.next_id, self._generation, self.model_digest, _ = manifest
         if self._writer is not None:
             removed = directory.remove_leftovers(self.path, manifest.files)
             directory.warn_about_leftovers(self.path, removed, self._generation)
+
+    def _may_write(self) -> Callable[[], bool]:
+        """Return a function that says whether this object is still the writer.
+
+        It does not keep this object alive, whose end releases the lock.
+        """
+        folder = weakref.ref(self)
+
+        def may_write() -> bool:
+            current = folder()
+            return current is not None and current.writes_to(current.path)
+
+        return may_write
 
     def _check_writer(self) -> None:
         if self._writer is None:
@@ -328,7 +341,8 @@ class IndexFolder:
         if isinstance(segment, StoredSegment) and id(segment.file) in known:
             stored = segment
         else:
-            stored = StoredSegment.write(self.path / f"segment-{suffix}", segment, self.n_bits)
+            path = self.path / f"segment-{suffix}"
+            stored = StoredSegment.write(path, segment, self.n_bits, self._may_write())
         if not segment.n_deleted or (stored is segment and id(stored.marks) in known):
             return stored
         marks = DeletedFile.write(self.path / f"deleted-{suffix}", segment.deleted)

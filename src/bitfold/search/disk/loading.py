@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from bitfold.errors import FormatError
@@ -9,12 +10,17 @@ from bitfold.search.disk.manifest import FileEntry, Manifest, ManifestStore, Seg
 from bitfold.search.disk.segment_file import DeletedFile, StoredSegment
 
 
-def load_segments(path: Path, store: ManifestStore) -> tuple[Manifest, list[StoredSegment]]:
+def load_segments(
+    path: Path, store: ManifestStore, may_write: Callable[[], bool]
+) -> tuple[Manifest, list[StoredSegment]]:
     """Open the listed files; try again if a writer has removed one in the meantime."""
     manifest = store.read()
     while True:
         try:
-            segments = [_open_segment(path, manifest.n_bits, entry) for entry in manifest.segments]
+            segments = [
+                _open_segment(path, manifest.n_bits, entry, may_write)
+                for entry in manifest.segments
+            ]
             return manifest, segments
         except FileNotFoundError as error:
             previous, manifest = manifest, store.read()
@@ -23,14 +29,16 @@ def load_segments(path: Path, store: ManifestStore) -> tuple[Manifest, list[Stor
                 raise FormatError(f"{path} is damaged: {missing} is missing.") from None
 
 
-def _open_segment(path: Path, n_bits: int, entry: SegmentEntry) -> StoredSegment:
+def _open_segment(
+    path: Path, n_bits: int, entry: SegmentEntry, may_write: Callable[[], bool]
+) -> StoredSegment:
     for file in filter(None, entry):
         n_bytes = (path / file.file).stat().st_size
         if n_bytes != file.n_bytes:
             raise FormatError(
                 f"{path / file.file} is damaged: it has {n_bytes} bytes instead of {file.n_bytes}."
             )
-    stored = StoredSegment(path / entry.segment.file, n_bits)
+    stored = StoredSegment(path / entry.segment.file, n_bits, may_write)
     if entry.deleted:
         stored.marks = DeletedFile(path / entry.deleted.file, stored.n_items)
     if describe_segment(stored) != entry:

@@ -7,6 +7,7 @@ relies on is checked before it sees an array, so that no file can make it read o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from pathlib import Path
 
@@ -17,7 +18,10 @@ from bitfold._threads import lazy_property
 from bitfold._types import AnyArray, BoolArray, Ids, Int64Array, UInt32Array, Words
 from bitfold.errors import FormatError
 from bitfold.io.array_file import ArrayFile, ArrayLayout, write_arrays
-from bitfold.search.segment import MAX_ITEMS, Segment, read_only
+from bitfold.search.arrays import read_only
+from bitfold.search.disk.table_files import TableFiles
+from bitfold.search.segment import MAX_ITEMS, Segment
+from bitfold.search.tables import TableCache
 
 _NO_FLAGS = read_only(np.empty(0, bool))
 
@@ -67,18 +71,30 @@ class StoredSegment(Segment):
         A file written by :meth:`write`.
     n_bits
         Length of the codes.
+    may_write
+        Returns whether tables may be written next to the file.
     """
 
-    def __init__(self, path: Path, n_bits: int) -> None:
+    def __init__(
+        self, path: Path, n_bits: int, may_write: Callable[[], bool] = lambda: False
+    ) -> None:
         self.file = ArrayFile(path, "segment")
         self.marks: DeletedFile | BoolArray = _NO_FLAGS
         self._n_bits = n_bits
         self._first_id: int | None = self.file.meta.get("first_id")
         if not (self._has_valid_counts() and self.file.layout in self._valid_layouts()):
             raise _inconsistent_header(path)
+        files = TableFiles(self.file, -(-n_bits // 64), self.n_distinct, may_write)
+        vars(self)["tables"] = TableCache(files)
 
     @classmethod
-    def write(cls, path: Path, segment: Segment, n_bits: int) -> StoredSegment:
+    def write(
+        cls,
+        path: Path,
+        segment: Segment,
+        n_bits: int,
+        may_write: Callable[[], bool] = lambda: False,
+    ) -> StoredSegment:
         """Write codes and ids; of consecutive ids only the first is stored."""
         ids, n = segment.ids, segment.n_items
         consecutive = n > 0 and int(ids[-1]) - int(ids[0]) == n - 1
@@ -90,7 +106,9 @@ class StoredSegment(Segment):
             "members": segment.members,
         }
         write_arrays(path, "segment", meta, arrays)
-        return cls(path, n_bits)
+        stored = cls(path, n_bits, may_write)
+        stored.tables.adopt(segment.tables)
+        return stored
 
     @lazy_property
     def words(self) -> Words:
