@@ -23,7 +23,10 @@ N_SAMPLED = 200
 
 MANY_ROWS = 10_000_000
 
-BOUNDS = {"ITQ(64)": {2: 50, 4: 10, 10: 4}, "DualHasher(64)": {2: 4, 4: 4, 10: 2.5}}
+BOUNDS: dict[str, dict[int, float]] = {
+    "ITQ(64)": {2: 50, 4: 10, 10: 4},
+    "DualHasher(64)": {2: 4, 4: 4, 10: 2.5},
+}
 """Least times faiss by radius."""
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitfold import Codes
-from bitfold._types import Words
+from bitfold._types import BoolArray, Words
 from bitfold.search.lookup import RadiusLookup
 from bitfold.search.parts import choose_parts
 from bitfold.search.plan import rate_parts
@@ -48,10 +48,11 @@ def assert_same(found: RadiusHits, expected: RadiusHits) -> None:
         np.testing.assert_array_equal(a, b)
 
 
-def draw_crowded(rng: np.random.Generator, n: int, n_bits: int) -> np.ndarray:
+def draw_crowded(rng: np.random.Generator, n: int, n_bits: int) -> BoolArray:
     """Return codes around few centers, many of them equal."""
     centers = rng.random((3, n_bits)) < 0.5
-    codes = centers[rng.integers(0, 3, n)] ^ (rng.random((n, n_bits)) < rng.choice([0.02, 0.2]))
+    noise = rng.random((n, n_bits)) < rng.choice([0.02, 0.2])
+    codes: BoolArray = centers[rng.integers(0, 3, n)] ^ noise
     return codes[rng.integers(0, n, n)]
 
 

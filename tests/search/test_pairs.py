@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 import bitfold as bf
 from bitfold.errors import ModelMismatchError, ParameterError
 from bitfold.search import Clusters, Pairs, joins
+from bitfold.search.join_plan import ALL_CODES
+from bitfold.search.parts import choose_parts
+from bitfold.search.plan import Plan, drop_unused, rate_parts
 from bitfold.search.segment import Segment
 
 Found = dict[tuple[int, int], int]
@@ -22,7 +25,8 @@ def draw_codes(rng: np.random.Generator, n: int, n_bits: int) -> NDArray[np.bool
     """Return codes around few centers, some of them equal."""
     centers = rng.random((3, n_bits)) < 0.5
     noise = rng.random((n, n_bits)) < rng.choice([0.02, 0.2, 0.5])
-    return (centers[rng.integers(0, 3, n)] ^ noise)[rng.integers(0, max(n, 1), n)]
+    codes: NDArray[np.bool_] = centers[rng.integers(0, 3, n)] ^ noise
+    return codes[rng.integers(0, max(n, 1), n)]
 
 
 def make_index(bits: NDArray[np.bool_], ids: Iterable[int], n_parts: int = 1) -> bf.HammingIndex:
@@ -37,7 +41,8 @@ def collect(blocks: Iterable[Pairs]) -> Found:
     """Return all pairs with their distances; none may appear twice."""
     found: Found = {}
     for first, second, distances in blocks:
-        assert (first.dtype, second.dtype, distances.dtype) == (np.int64, np.int64, np.int32)
+        assert first.dtype == second.dtype == np.int64
+        assert distances.dtype == np.int32
         for a, b, d in zip(first.tolist(), second.tolist(), distances.tolist(), strict=True):
             assert (a, b) not in found
             found[a, b] = d
@@ -45,7 +50,8 @@ def collect(blocks: Iterable[Pairs]) -> Found:
 
 
 def distances_of(a: NDArray[np.bool_], b: NDArray[np.bool_]) -> NDArray[np.int64]:
-    return (a[:, None] != b).sum(axis=2)
+    distances: NDArray[np.int64] = np.sum(a[:, None] != b, axis=2)
+    return distances
 
 
 def smallest_ids(bits: NDArray[np.bool_], ids: NDArray[np.int64]) -> dict[int, int]:
@@ -170,15 +176,11 @@ def test_every_plan_finds_the_same_pairs(n_bits: int, n_parts: int, width: int, 
 def run_plan(
     left: Segment, right: Segment, radius: int, shape: tuple[int, int] | None
 ) -> set[tuple[int, int, int]]:
-    from bitfold.search.join_plan import _ALL_CODES
-    from bitfold.search.parts import choose_parts
-    from bitfold.search.plan import Plan, rate_parts
-
     sample = right.tables.draw(right.words)
-    plan = Plan(_ALL_CODES, (0,), 0.0, 0)
+    plan = Plan(ALL_CODES, (0,), 0.0, 0)
     parts = choose_parts(sample.differences, *shape) if shape else ()
     if parts:
-        plan = rate_parts(sample, parts, radius)
+        plan = drop_unused(rate_parts(sample, parts, radius))
     found = [
         pair
         for part in range(len(plan.parts))

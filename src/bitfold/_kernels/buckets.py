@@ -17,7 +17,11 @@ from numba import njit
 
 from bitfold._kernels.hit_lists import append_items, sort_keys
 from bitfold._kernels.near import LANES, append_near, list_near, scan_codes
+from bitfold._kernels.prefetching import prefetch
 from bitfold._types import BoolArray, Int64Array, UInt32Array, UInt64Array, Words
+
+_AHEAD = 4
+"""Number of queries whose first buckets are loaded ahead."""
 
 _BLOCK = 1024
 """Number of codes whose values are computed together."""
@@ -44,9 +48,9 @@ class BucketArrays(NamedTuple):
     Parameters
     ----------
     words
-        One word of each code, one row per part.
+        One word of each code, for one part after the other.
     order
-        Number of each code, one row per part.
+        Number of each code, for one part after the other.
     starts
         Where the bucket of each value begins, for one part after the other.
     firsts
@@ -55,7 +59,7 @@ class BucketArrays(NamedTuple):
         Which word of the codes is in ``words``, per part.
     """
 
-    words: Words
+    words: UInt64Array
     order: UInt32Array
     starts: UInt32Array
     firsts: Int64Array
@@ -84,13 +88,13 @@ class ProbeArrays(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def _part_value(words: Words, code: int, places: Int64Array, values: UInt32Array) -> Any:
-    """Return the bits of a part of one code as an integer."""
+def _part_value(queries: Words, q: int, part: int, places: Int64Array, values: UInt32Array) -> Any:
+    """Return the bits of a part of one query as an integer."""
     value = np.uint32(0)
-    for k in range(places.shape[0]):
-        place = places[k]
-        byte = (words[place >> 3, code] >> np.uint64(8 * (place & 7))) & np.uint64(255)
-        value |= values[k, byte]
+    for k in range(places.shape[1]):
+        place = places[part, k]
+        byte = (queries[q, place >> 3] >> np.uint64(8 * (place & 7))) & np.uint64(255)
+        value |= values[part, k, byte]
     return np.int64(value)
 
 
@@ -149,25 +153,28 @@ def sort_by_part(
 
 
 @njit(nogil=True, cache=True)
-def list_ranges(
+def _list_ranges(
     value: int,
     starts: UInt32Array,
     first: int,
+    shift: int,
     flips: UInt32Array,
+    first_flip: int,
+    last_flip: int,
     begins: Int64Array,
     ends: Int64Array,
     filled: int,
-) -> tuple[int, int]:
-    """Append the ranges of the buckets to probe that are not empty.
+) -> tuple[int, Any]:
+    """Append the ranges of the buckets to probe that are not empty, shifted.
 
     Return the new number of ranges, and the number of codes in the ranges appended.
     """
-    n_codes = 0
-    for f in range(flips.shape[0]):
+    n_codes = np.int64(0)
+    for f in range(first_flip, last_flip):
         slot = first + (value ^ np.int64(flips[f]))
         begin, end = np.int64(starts[slot]), np.int64(starts[slot + 1])
-        begins[filled], ends[filled] = begin, end
-        filled += end > begin
+        begins[filled], ends[filled] = begin + shift, end + shift
+        filled += int(end > begin)
         n_codes += end - begin
     return filled, n_codes
 
@@ -192,48 +199,57 @@ def probe_within(
 
     ``ends`` receives the position where the keys of each query end. A query whose buckets have
     more than ``max_codes`` codes together scans all codes instead; see :func:`scan_codes` for
-    ``n_words``.
+    ``n_words``. Arrays are taken out of the tuples once and not sliced, because counting their
+    references would take as long as a lookup within a small radius.
     """
-    n_parts = probes.radii.shape[0]
-    flat_queries = np.ascontiguousarray(queries.T)
-    range_begins = np.empty(probes.flips.shape[0] + 1, np.int64)
-    range_ends = np.empty(probes.flips.shape[0] + 1, np.int64)
+    key_places, key_values = part_keys
+    words, order, bucket_starts, firsts, word_columns = tables
+    masks, radii, flips, flip_ends = probes
+    n_parts = radii.shape[0]
+    range_begins = np.empty(flips.shape[0] + 1, np.int64)
+    range_ends = np.empty(flips.shape[0] + 1, np.int64)
     range_counts = np.empty(n_parts, np.int64)
     buffer = np.empty(LANES, np.int64)
     places = np.empty(max_codes, np.int64)
     codes = np.empty(columns.shape[1], np.uint64)
     keys = np.empty(16 * queries.shape[0], np.uint64)
+    values = np.empty((queries.shape[0], n_parts), np.int64)
+    for q in range(queries.shape[0]):
+        for part in range(n_parts):
+            values[q, part] = _part_value(queries, q, part, key_places, key_values)
     filled = 0
     for q in range(queries.shape[0]):
-        query = queries[q]
-        n_ranges, n_codes, first_flip = 0, 0, 0
+        query, ahead = queries[q], min(q + _AHEAD, queries.shape[0] - 1)
+        n_ranges, n_codes, first = 0, 0, np.int64(0)
         for part in range(n_parts):
-            value = _part_value(flat_queries, q, part_keys.places[part], part_keys.values[part])
-            n_ranges, n = list_ranges(
-                value, tables.starts, tables.firsts[part],
-                probes.flips[first_flip : probes.ends[part]], range_begins, range_ends, n_ranges,
+            prefetch(bucket_starts, firsts[part] + values[ahead, part])
+            n_ranges, n = _list_ranges(
+                values[q, part], bucket_starts, firsts[part], part * columns.shape[1],
+                flips, first, flip_ends[part], range_begins, range_ends, n_ranges,
             )  # fmt: skip
             n_codes += n
             range_counts[part] = n_ranges
-            first_flip = probes.ends[part]
+            first = flip_ends[part]
         n_near = 0
         if n_codes > max_codes:
             n_near = scan_codes(columns, query, radius, n_words, buffer, codes)
-        else:
+        elif n_codes:
+            first = np.int64(0)
             for part in range(n_parts):
-                first = range_counts[part - 1] if part else 0
-                words, last = tables.words[part], range_counts[part]
                 n_places = list_near(
-                    words, range_begins[first:last], range_ends[first:last],
-                    query[tables.columns[part]], radius, places,
+                    words, range_begins, range_ends, first, range_counts[part],
+                    query[word_columns[part]], radius, places,
                 )  # fmt: skip
-                n_near = append_near(
-                    words, tables.order[part], places[:n_places], columns, query, radius,
-                    probes.masks, probes.radii, part, codes, n_near,
-                )  # fmt: skip
-        previous = filled
-        keys, filled = append_items(codes[:n_near], starts, members, deleted, keys, filled)
-        sort_keys(keys[previous:filled], n_items, radius)
+                first = range_counts[part]
+                if n_places:
+                    n_near = append_near(
+                        words, order, places, n_places, columns, query, radius,
+                        masks, radii, part, codes, n_near,
+                    )  # fmt: skip
+        if n_near:
+            previous = filled
+            keys, filled = append_items(codes[:n_near], starts, members, deleted, keys, filled)
+            sort_keys(keys[previous:filled], n_items, radius)
         ends[q] = filled
     return keys[:filled]
 

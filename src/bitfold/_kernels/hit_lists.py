@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -22,7 +24,7 @@ _DISTANCE_MASK = ~np.uint64((1 << 48) - 1)
 
 
 @njit(nogil=True, cache=True)
-def reserve(keys: UInt64Array, n_keys: int) -> UInt64Array:
+def reserve(keys: UInt64Array, n_keys: Any) -> UInt64Array:
     """Return an array with space for ``n_keys`` that begins with the given keys."""
     if n_keys <= keys.shape[0]:
         return keys
@@ -52,7 +54,7 @@ def append_items(
             keys[filled] = codes[i]
             filled += not deleted.shape[0] or not deleted[item_of(codes[i])]
         return keys, filled
-    n_keys = filled
+    n_keys = np.int64(filled)
     for i in range(n):
         prefetch(starts, np.int64(item_of(codes[min(i + _AHEAD, n - 1)])))
         code = item_of(codes[i])

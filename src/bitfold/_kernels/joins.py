@@ -6,7 +6,7 @@ value differs in few bits, which lie next to each other and stay in the cache me
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -21,7 +21,7 @@ _MAX_ROWS = 64
 """Number of rows that are compared together."""
 
 MAX_COMPARED = 1 << 20
-"""Number of pairs that are compared without a check of the space; more for a single row."""
+"""Number of pairs that are compared without a check of the space, and one more row."""
 
 
 class JoinTable(NamedTuple):
@@ -64,13 +64,13 @@ def _list_ranges(
     is_self: bool,
     begins: Int64Array,
     ends: Int64Array,
-) -> tuple[int, int]:
+) -> tuple[int, Any]:
     """Write the ranges to compare a bucket with; return the numbers of ranges and of codes.
 
     A table that is joined with itself compares two different buckets once, and leaves out the
     bucket itself.
     """
-    n_ranges, n_codes = 0, 0
+    n_ranges, n_codes = 0, np.int64(0)
     for f in range(flips.shape[0]):
         other = value ^ np.int64(flips[f])
         if is_self and other <= value:
@@ -85,6 +85,8 @@ def _list_ranges(
 def _compare_rows(
     row: int,
     last_row: int,
+    first: int,
+    n_ranges: int,
     begins: Int64Array,
     ends: Int64Array,
     left: JoinTable,
@@ -100,23 +102,21 @@ def _compare_rows(
 ) -> int:
     """Append the pairs of some rows with the codes in some ranges, tile by tile."""
     query = np.empty(left.columns.shape[0], np.uint64)
-    first, n_ranges = 0, begins.shape[0]
     while first < n_ranges:
         last, n_codes = first, 0
         while last < n_ranges and n_codes + ends[last] - begins[last] <= TILE:
             n_codes += ends[last] - begins[last]
             last += 1
         for i in range(row, last_row):
-            n_places = list_near(
-                right.words, begins[first:last], ends[first:last], left.words[i], radius, places
-            )
+            word = left.words[i]
+            n_places = list_near(right.words, begins, ends, first, last, word, radius, places)
             if n_places:
                 code = left.order[i]
                 for w in range(query.shape[0]):
                     query[w] = left.columns[w, code]
                 previous = filled
                 filled = append_near(
-                    right.words, right.order, places[:n_places], right.columns, query, radius,
+                    right.words, right.order, places, n_places, right.columns, query, radius,
                     masks, radii, part, keys, filled,
                 )  # fmt: skip
                 lefts[previous:filled] = code
@@ -144,8 +144,8 @@ def join_rows(
 
     ``lefts`` receives the left codes, ``keys`` the right codes with their distances. Pairs that an
     earlier part has found are skipped. Stop as soon as there are ``max_pairs``; return the next
-    row, and the number of pairs. There must be space for ``max_pairs``, and ``MAX_COMPARED`` or
-    the length of the right table more.
+    row, and the number of pairs. There must be space for ``max_pairs``, ``MAX_COMPARED`` and the
+    length of the right table together.
     """
     n_tiles = right.words.shape[0] // TILE + 1
     begins = np.empty(2 * (flips.shape[0] + n_tiles), np.int64)
@@ -157,22 +157,21 @@ def join_rows(
         while left.starts[value + 1] <= row:
             value += 1
         n_other, n_codes = _list_ranges(value, right.starts, flips, is_self, begins, ends)
-        bucket_end = np.int64(left.starts[value + 1])
+        bucket_end: Any = np.int64(left.starts[value + 1])
         while row < min(bucket_end, last_row) and filled < max_pairs:
             n_ranges, n_compared = n_other, n_codes + (bucket_end - row if is_self else 0)
-            stop = min(row + max(1, min(_MAX_ROWS, MAX_COMPARED // max(n_compared, 1))), last_row)
-            stop = min(stop, bucket_end)
+            n_rows = min(_MAX_ROWS, MAX_COMPARED // (n_compared + 1)) + 1
+            stop = min(row + n_rows, last_row, bucket_end)
             if is_self:
                 n_ranges = _append_range(stop, bucket_end, begins, ends, n_ranges)
                 for i in range(row, stop - 1):
                     begins[n_ranges], ends[n_ranges] = i + 1, stop
                     filled = _compare_rows(
-                        i, i + 1, begins[n_ranges : n_ranges + 1], ends[n_ranges : n_ranges + 1],
-                        left, right, radius, masks, radii, part,
-                        places, lefts, keys, filled,
+                        i, i + 1, n_ranges, n_ranges + 1, begins, ends, left, right, radius,
+                        masks, radii, part, places, lefts, keys, filled,
                     )  # fmt: skip
             filled = _compare_rows(
-                row, stop, begins[:n_ranges], ends[:n_ranges], left, right, radius,
+                row, stop, 0, n_ranges, begins, ends, left, right, radius,
                 masks, radii, part, places, lefts, keys, filled,
             )  # fmt: skip
             row = stop

@@ -140,18 +140,20 @@ def list_near(
     words: UInt64Array,
     begins: Int64Array,
     ends: Int64Array,
+    first: int,
+    last: int,
     word: Any,
     limit: int,
     places: Int64Array,
 ) -> int:
-    """Write the places of all words within ``limit`` of a word in some ranges; return their number.
+    """Write the places of all words within ``limit`` of a word; return their number.
 
-    The words of the next ranges are loaded ahead, because each range is a cache miss.
+    The words lie in the ranges [first, last) of ``begins`` and ``ends``. Those of the next ranges
+    are loaded ahead, because each range is a cache miss.
     """
     filled = 0
-    n_ranges = begins.shape[0]
-    for r in range(n_ranges):
-        ahead = begins[min(r + _AHEAD, n_ranges - 1)]
+    for r in range(first, last):
+        ahead = begins[min(r + _AHEAD, last - 1)]
         prefetch(words, ahead)
         prefetch(words, ahead + _WORDS_PER_LINE)
         start, end = begins[r], ends[r]
@@ -177,6 +179,7 @@ def append_near(
     words: UInt64Array,
     order: UInt32Array,
     places: Int64Array,
+    n_places: int,
     columns: Words,
     query: Words,
     limit: int,
@@ -191,9 +194,8 @@ def append_near(
     Codes that an earlier part has found, see ``masks`` and ``radii``, are skipped. Return the new
     number of keys. Codes of one word are not read again, because that would be a cache miss.
     """
-    n = places.shape[0]
-    for i in range(n):
-        prefetch(order, places[min(i + _AHEAD, n - 1)])
+    for i in range(n_places):
+        prefetch(order, places[min(i + _AHEAD, n_places - 1)])
         code = np.int64(order[places[i]])
         if columns.shape[0] == 1:
             difference = words[places[i]] ^ query[0]

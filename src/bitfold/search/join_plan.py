@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bitfold.search.parts import CodeSample, Parts, choose_parts
-from bitfold.search.plan import Plan, choose_radii, count_flips, list_shapes
+from bitfold.search.plan import Plan, choose_radii, count_flips, drop_unused, list_shapes
 
 # Nanoseconds on one core; only the ratios matter.
 _NS_PER_PAIR = 0.45
@@ -19,7 +19,7 @@ _NS_PER_SORTED_CODE = 40.0
 _N_MEASURED = 4
 """Number of plans that are compared by the sample; the others look worse even for random codes."""
 
-_ALL_CODES: Parts = ((),)
+ALL_CODES: Parts = ((),)
 """One part without bits, whose only bucket has all codes."""
 
 
@@ -46,7 +46,7 @@ class JoinSizes(NamedTuple):
     def estimate(self, n_bits: int, n_flips: float, share: float, ns_per_pair: float) -> float:
         """Return the nanoseconds to join by one part."""
         n_sorted = self.n_left + (0 if self.is_self else self.n_right)
-        n_buckets = min(self.n_left, 2**n_bits)
+        n_buckets = min(self.n_left, 1 << n_bits)
         return (
             _NS_PER_SORTED_CODE * n_sorted
             + _NS_PER_ROW * self.n_left
@@ -60,7 +60,7 @@ def plan_join(sample: CodeSample, sizes: JoinSizes, radius: int) -> Plan:
     ns_per_pair = _NS_PER_PAIR
     if sample.n_words > 1:
         ns_per_pair += _NS_PER_READ_CODE * sample.share_within(radius, 0, 1)
-    best = Plan(_ALL_CODES, (0,), sizes.estimate(0, 1, 1.0, ns_per_pair), 0)
+    best = Plan(ALL_CODES, (0,), sizes.estimate(0, 1, 1.0, ns_per_pair), 0)
     shapes = []
     for n_parts, width in list_shapes(sample, radius, np.inf):
         reach = radius // n_parts
@@ -88,9 +88,8 @@ def _rate_join(
         ]
     )
     radii = choose_radii(costs, [len(part) for part in parts], radius)
-    used = [p for p, r in enumerate(radii) if r >= 0]
-    ns = float(sum(costs[p, radii[p]] for p in used))
-    return Plan(tuple(parts[p] for p in used), tuple(radii[p] for p in used), ns, 0)
+    ns = float(sum(costs[p, r] for p, r in enumerate(radii) if r >= 0))
+    return drop_unused(Plan(parts, radii, ns, 0))
 
 
 def _cost_of(plan: Plan) -> float:

@@ -117,7 +117,7 @@ class _PartJoin:
     def _join(self, rows: _Rows) -> tuple[CodePairs, _Rows]:
         """Return the pairs of some rows, and the rows that are left to do."""
         # Pages that are not written to take no memory.
-        size = MAX_PAIRS + max(joins.MAX_COMPARED, len(self._right.order))
+        size = MAX_PAIRS + joins.MAX_COMPARED + len(self._right.order)
         lefts, keys = np.empty(size, np.uint32), np.empty(size, np.uint64)
         next_row, n = joins.join_rows(*rows, self._left, self._right, *self._arguments, lefts, keys)
         distances, rights = unpack_keys(keys[:n])
@@ -127,7 +127,7 @@ class _PartJoin:
 
 def _sort_codes(segment: Segment, bits: tuple[int, ...], columns: Int64Array) -> JoinTable:
     arrays = Tables.build(segment.words, (bits,), columns).arrays
-    return JoinTable(segment.words, arrays.words[0], arrays.order[0], arrays.starts)
+    return JoinTable(segment.words, arrays.words, arrays.order, arrays.starts)
 
 
 def _drain(tasks: deque[_Rows]) -> Iterator[_Rows]:

@@ -72,8 +72,8 @@ def _pair_equal(segment: Segment) -> Iterator[Pairs]:
     """Yield all pairs of items with equal codes, in blocks."""
     if not len(segment.starts):
         return
-    sizes = np.diff(segment.starts.astype(np.int64))
-    ends = np.repeat(segment.starts[1:].astype(np.int64), sizes)
+    starts = segment.starts.astype(np.int64)
+    ends = np.repeat(starts[1:], starts[1:] - starts[:-1])
     for row, offset in _split(ends - np.arange(len(ends)) - 1):
         zeros = np.zeros(len(row), np.int32)
         yield Pairs(_ids_at(segment, row), _ids_at(segment, row + 1 + offset), zeros)

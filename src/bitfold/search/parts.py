@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from bitfold._kernels.part_counts import count_part_distances
-from bitfold._types import Float32Array, Float64Array, Int64Array, Words
+from bitfold._types import BoolArray, Float32Array, Float64Array, Int64Array, Words
 
 Parts = tuple[tuple[int, ...], ...]
 """The bits of each part; bit j of a code is bit ``j % 64`` of word ``j // 64``."""
@@ -90,9 +90,8 @@ class CodeSample(NamedTuple):
 
 def choose_parts(differences: Float32Array, n_parts: int, width: int) -> Parts:
     """Divide bits into parts of at most ``width`` bits; some bits may be in no part."""
-    n_bits = differences.shape[1]
     weights = np.ones((n_parts, len(differences)), np.float32)
-    is_free = differences.any(axis=0)
+    is_free: BoolArray = np.any(differences, axis=0)
     parts: list[list[int]] = [[] for _ in range(n_parts)]
     for _ in range(width):
         # The part that separates least chooses first.
@@ -103,7 +102,6 @@ def choose_parts(differences: Float32Array, n_parts: int, width: int) -> Parts:
             is_free[bit] = False
             parts[part].append(bit)
             weights[part] *= 1 - (1 - _WEIGHT_OF_DIFFERENCE) * differences[:, bit]
-    assert n_bits >= sum(map(len, parts))
     return tuple(tuple(part) for part in parts if part)
 
 

@@ -109,7 +109,7 @@ def plan_lookup(sample: CodeSample, radius: int, max_bytes: float) -> Plan | Non
             break
         plan = rate_parts(sample, choose_parts(sample.differences, n_parts, width), radius)
         if plan.ns < best_ns:
-            best, best_ns = _drop_unused(plan), plan.ns
+            best, best_ns = drop_unused(plan), plan.ns
     return best
 
 
@@ -209,7 +209,7 @@ def _estimate_uniform(n_codes: int, n_parts: int, width: int, radius: int) -> fl
     return ns
 
 
-def _drop_unused(plan: Plan) -> Plan:
+def drop_unused(plan: Plan) -> Plan:
     """Return the plan without parts that are not probed."""
     used = [p for p, r in enumerate(plan.radii) if r >= 0]
     parts, radii = tuple(plan.parts[p] for p in used), tuple(plan.radii[p] for p in used)

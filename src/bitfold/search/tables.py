@@ -70,7 +70,7 @@ class Tables(NamedTuple):
     @classmethod
     def wrap(cls, parts: Parts, *arrays: np.ndarray) -> Self:
         """Return tables whose arrays exist: words, order, starts and columns."""
-        words, order, starts, columns = map(read_only, arrays)
+        words, order, starts, columns = (read_only(array.reshape(-1)) for array in arrays)
         firsts = read_only(locate_starts(parts)[:-1])
         return cls(
             parts, make_part_keys(parts), BucketArrays(words, order, starts, firsts, columns)
@@ -79,7 +79,8 @@ class Tables(NamedTuple):
     @property
     def n_bytes(self) -> int:
         """Memory of the tables."""
-        return count_table_bytes(self.arrays.words.shape[1], [len(part) for part in self.parts])
+        n_codes = len(self.arrays.words) // len(self.parts)
+        return count_table_bytes(n_codes, [len(part) for part in self.parts])
 
 
 class Lookup(NamedTuple):

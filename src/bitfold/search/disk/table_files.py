@@ -83,9 +83,9 @@ class TableFiles:
     def _write(self, path: Path, tables: Tables) -> None:
         arrays = tables.arrays
         stored: dict[str, AnyArray] = {
-            "words": arrays.words,
+            "words": arrays.words.reshape(len(tables.parts), -1),
             "columns": arrays.columns,
-            "order": arrays.order,
+            "order": arrays.order.reshape(len(tables.parts), -1),
             "starts": arrays.starts,
         }
         meta = {"segment": self._segment.checksum, "parts": tables.parts}
