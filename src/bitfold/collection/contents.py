@@ -312,6 +312,7 @@ class CollectionContents:
                     raise
 
     def _renew(self) -> None:
+        """Replace the snapshot if another process has committed."""
         self.refresh()
 
     def _read_metadata(self, ids: AnyArray, columns: bool | Sequence[str]) -> dict[str, list[Any]]:
