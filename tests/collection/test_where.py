@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitfold.collection.where import ConditionCompiler
+from bitfold.collection.conditions import ConditionCompiler
+from bitfold.collection.where import compile_where
 from bitfold.errors import ParameterError
 
 TYPES = {
@@ -33,7 +34,7 @@ ROWS: list[tuple[Any, ...]] = [
 
 
 def select(where: Any) -> list[int]:
-    condition = COMPILER.compile(where)
+    condition = compile_where(where, COMPILER)
     with sqlite3.connect(":memory:") as connection:
         names = ", ".join(COMPILER.sql_names.values())
         connection.execute(f"CREATE TABLE t ({names})")
@@ -111,13 +112,13 @@ def test_meaning(where: Any, expected: list[int]) -> None:
 )
 def test_mistakes_are_explained(where: Any, reason: str) -> None:
     with pytest.raises(ParameterError, match=reason):
-        COMPILER.compile(where)
+        compile_where(where, COMPILER)
 
 
 @given(st.text(max_size=40) | st.text("yearkind ()'\"<>=,;-andotin0129.\0", max_size=40))
 def test_no_text_is_more_than_a_condition(text: str) -> None:
     try:
-        condition = COMPILER.compile(text)
+        condition = compile_where(text, COMPILER)
     except ParameterError:
         return
     names = set(COMPILER.sql_names.values())
@@ -134,4 +135,4 @@ def test_every_text_can_be_searched_for(text: str) -> None:
     if any("\ud800" <= character <= "\udfff" for character in text):
         return
     quoted = text.replace("'", "''")
-    assert COMPILER.compile(f"kind = '{quoted}'").values == [text]
+    assert compile_where(f"kind = '{quoted}'", COMPILER).values == [text]

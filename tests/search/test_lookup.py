@@ -14,14 +14,14 @@ from bitfold.search.parts import choose_parts
 from bitfold.search.plan import rate_parts
 from bitfold.search.results import RadiusHits
 from bitfold.search.segment import Segment
-from bitfold.search.tables import Lookup
+from bitfold.search.tables import TableLookup
 
 
 def build_segment(codes: Codes) -> Segment:
     return Segment.build(codes.words(), np.arange(len(codes)))
 
 
-def make_lookup(segment: Segment, n_parts: int, width: int, radius: int) -> Lookup | None:
+def make_lookup(segment: Segment, n_parts: int, width: int, radius: int) -> TableLookup | None:
     """Return tables of the given shape, None if the codes do not differ."""
     sample = segment.tables.draw(segment.words)
     parts = choose_parts(sample.differences, n_parts, width)
@@ -84,7 +84,7 @@ def test_tables_and_scans_equal_brute_force(
     assert_same(found, search_by_brute_force(whole, words, radius))
 
 
-def _never_scan(lookup: Lookup | None, n: int) -> Lookup | None:
+def _never_scan(lookup: TableLookup | None, n: int) -> TableLookup | None:
     if lookup is None:
         return None
     return lookup._replace(plan=lookup.plan._replace(max_codes=n * len(lookup.plan.parts)))

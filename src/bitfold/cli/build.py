@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ from bitfold.cli._outputs import FORCE_HELP, check_new, explain_full_disk
 from bitfold.cli._row_lengths import suggest_cosine
 from bitfold.cli._terminal import print_summary, show_progress
 from bitfold.collection import Collection
+from bitfold.collection.fitting import DEFAULT_N_BITS, make_default_hasher
 from bitfold.collection.metadata_files import FileSource, open_metadata_file
 from bitfold.collection.state import VECTOR_FORMATS as KEPT_FORMATS
 from bitfold.hashers import Hasher
@@ -46,7 +48,7 @@ def build(
     ] = None,
     method: Annotated[
         str | None,
-        Option(help="One of those listed below; itq if vectors are kept, or dualhasher."),
+        Option(help="One of those listed below; by default what suits the vectors."),
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -71,16 +73,16 @@ def build(
         )
     _inputs.check_exists(vectors, metadata, ids)
     check_new(out, force=force)
-    is_default = method is None and bits is None and not settings
-    spec = HasherSpec(
-        method or ("dualhasher" if keep_vectors == KEEP_NONE else "itq"),
-        bits or 128,
-        tuple(settings or ()),
-        seed,
-        cosine,
-    )
-    hasher = None if is_default and not seed else spec.build(labeled=False)
-    summary = _build(vectors, out, metadata, ids, hasher, keep_vectors, cosine, force)
+    if method is None and settings:
+        raise typer.BadParameter("--set needs --method.")
+    spec = HasherSpec(method, bits or DEFAULT_N_BITS, tuple(settings or ()), seed, cosine)
+    hasher = None if method is None else spec.build(labeled=False)
+
+    def choose_hasher(n_features: int) -> Hasher:
+        keeps_vectors = keep_vectors != KEEP_NONE
+        return hasher or make_default_hasher(n_features, keeps_vectors, bits, seed)
+
+    summary = _build(vectors, out, metadata, ids, choose_hasher, keep_vectors, cosine, force)
     codes = "no codes yet" if summary["bits"] is None else f"{summary['bits']} bits"
     text = (
         f"{out}: {summary['items']:,} items of {summary['features']} features, {codes}, "
@@ -94,7 +96,7 @@ def _build(
     out: Path,
     metadata: Path | None,
     ids: Path | None,
-    hasher: Hasher | None,
+    choose_hasher: Callable[[int], Hasher],
     keep_vectors: str,
     cosine: bool,
     force: bool,
@@ -109,7 +111,7 @@ def _build(
             collection = Collection.create(
                 out,
                 X,
-                hasher=hasher,
+                hasher=choose_hasher(X.shape[1]),
                 keep_vectors=False if keep_vectors == KEEP_NONE else keep_vectors,
                 ids=item_ids,
                 metadata=table,

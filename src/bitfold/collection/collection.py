@@ -93,9 +93,9 @@ class Collection(CollectionContents):
             collection.
         hasher
             A hasher, fitted or not. One that is not fitted is fitted to the first rows, as soon as
-            there are 1,000; it is copied, not changed. None is ``ITQ(128)`` if vectors of at least
-            128 numbers are kept, because it finds the most candidates for exact distances, and
-            otherwise ``DualHasher(128)``.
+            there are 1,000; it is copied, not changed. None chooses what finds the most
+            candidates: ``ITQ`` with up to 128 bits for vectors of at least 64 numbers,
+            ``LSH(128)`` for shorter ones, and ``DualHasher(128)`` if vectors are not kept.
         keep_vectors
             How to keep the vectors for exact distances: "float32", "float16" or "int8", or False
             for codes only. Vectors are kept until the hasher is fitted in any case.
@@ -278,6 +278,13 @@ class Collection(CollectionContents):
         """See what other processes have committed since the collection was opened."""
         if self._writer is None:
             super().refresh()
+
+    def _renew(self) -> None:
+        if self._writer is None:
+            super()._renew()
+        else:
+            # Another thread may be between committing and replacing its snapshot.
+            self._writer.wait()
 
     def close(self) -> None:
         """Release files and locks, so that another process can write; closing twice is allowed."""

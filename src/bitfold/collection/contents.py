@@ -103,7 +103,7 @@ class CollectionContents:
                     f"Q has {queries.shape[1]} features, but the collection has vectors of "
                     f"{snapshot.state.n_features}."
                 )
-            rows = None if where is None else snapshot.items.find(where)
+            rows = None if where is None else snapshot.find_rows(where)
             nearest, distances = snapshot.search(queries, k, rows, n_candidates)
             return CollectionHits(snapshot.ids.to_ids(nearest), distances, self._read_metadata)
 
@@ -312,6 +312,7 @@ class CollectionContents:
                     raise
 
     def _renew(self) -> None:
+        """Replace the snapshot if another process has committed."""
         self.refresh()
 
     def _read_metadata(self, ids: AnyArray, columns: bool | Sequence[str]) -> dict[str, list[Any]]:

@@ -14,6 +14,7 @@ from bitfold._types import ProgressCallback
 from bitfold.collection.state import METRICS, CollectionState
 from bitfold.errors import ParameterTypeError
 from bitfold.hashers import ITQ, LSH, DualHasher, Hasher
+from bitfold.hashers.dual import MAX_COARSE_BITS
 from bitfold.hashers.recipe import from_recipe, to_recipe
 from bitfold.search.contract import MAX_BITS
 
@@ -24,8 +25,8 @@ DEFAULT_N_BITS = 128
 MIN_CODED_ITEMS = 1000
 """Number of items below which the kept vectors are compared without codes."""
 
-_N_FINE_BITS = 96
-"""Number of fine bits of ``DualHasher(128)``, which need as many features."""
+_MIN_ITQ_FEATURES = 64
+"""Number of features from which ITQ, which has at most one bit per feature, finds more than LSH."""
 
 _DEFAULT_COARSE_WEIGHT = DualHasher().coarse_weight
 _CANDIDATE_COARSE_WEIGHT = 0.1
@@ -77,10 +78,31 @@ def use_hasher(state: CollectionState, hasher: Hasher | None) -> CollectionState
     return state if hasher is None else replace(state, recipe=to_recipe(hasher))
 
 
+def make_default_hasher(
+    n_features: int, keeps_vectors: bool, n_bits: int | None = None, seed: int = 0
+) -> Hasher:
+    """Return the hasher of a collection for which the user chose none, not fitted.
+
+    With kept vectors, codes only have to find candidates. ``ITQ`` finds the most if there are
+    enough features for its bits, and random directions if not: of the ten nearest of 20,000
+    sentences, 0.90 against 0.78 with 100 features, 0.84 against 0.82 with 64, and 0.73 against
+    0.86 with 32.
+    """
+    if keeps_vectors:
+        if n_bits is None and n_features >= _MIN_ITQ_FEATURES:
+            n_bits = min(n_features, DEFAULT_N_BITS)
+        kind = ITQ if n_bits is not None and n_bits <= n_features else LSH
+        return kind(n_bits or DEFAULT_N_BITS, random_state=seed)
+    n_bits = n_bits or DEFAULT_N_BITS
+    # Chosen here, not by DualHasher, which would warn about its choice.
+    has_enough = n_features >= n_bits - min(MAX_COARSE_BITS, n_bits // 4)
+    return DualHasher(n_bits, fine=None if has_enough else LSH(), random_state=seed)
+
+
 def fit_hasher(state: CollectionState, X: Any, progress: ProgressCallback) -> Hasher:
     """Return a hasher with the settings of the state, fitted to vectors."""
     if state.recipe is None:
-        hasher = _make_default(int(state.n_features or 1), bool(state.keep_vectors))
+        hasher = make_default_hasher(int(state.n_features or 1), bool(state.keep_vectors))
     else:
         hasher = from_recipe(state.recipe)
     if state.metric == "cosine":
@@ -102,14 +124,6 @@ def choose_candidates_by_order(hasher: Hasher) -> Hasher:
     weighted = copy(hasher)
     weighted.coarse_weight = _CANDIDATE_COARSE_WEIGHT
     return weighted
-
-
-def _make_default(n_features: int, keeps_vectors: bool) -> Hasher:
-    if keeps_vectors and n_features >= DEFAULT_N_BITS:
-        return ITQ(DEFAULT_N_BITS, random_state=0)
-    # Chosen here, not by DualHasher, which would warn about its choice.
-    fine = None if n_features >= _N_FINE_BITS else LSH()
-    return DualHasher(DEFAULT_N_BITS, fine=fine, random_state=0)
 
 
 def _normalizes(hasher: Hasher) -> bool:

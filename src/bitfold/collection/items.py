@@ -18,9 +18,10 @@ import numpy as np
 from bitfold import _validation
 from bitfold._types import Int64Array
 from bitfold.collection.columns import ColumnValues
+from bitfold.collection.conditions import ConditionCompiler, format_time
 from bitfold.collection.database import MAX_PARAMETERS, Database
 from bitfold.collection.state import CollectionState
-from bitfold.collection.where import ConditionCompiler, format_time
+from bitfold.collection.where import compile_where
 from bitfold.errors import FormatError
 
 _SQL_TYPES = {bool: "INTEGER", int: "INTEGER", float: "REAL", str: "TEXT", datetime: "TEXT"}
@@ -108,7 +109,7 @@ class ItemsTable(NamedTuple):
         if not self.state.columns:
             requirement = "None, because the collection has no metadata"
             _validation.raise_invalid("where", "search", requirement, repr(where))
-        condition = self._compiler().compile(where)
+        condition = compile_where(where, self._compiler())
         if not self.state.n_rows:
             return np.empty(0, np.int64)
         with self.database.reading() as connection:

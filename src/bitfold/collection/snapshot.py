@@ -25,6 +25,9 @@ from bitfold.errors import DataError, FormatError
 from bitfold.hashers import Hasher, load
 from bitfold.search import HammingIndex
 
+_MAX_KEPT_ANSWERS, _MAX_KEPT_ROWS = 8, 1 << 20
+"""Number of conditions whose rows are kept, and of rows of each: at most 64 MB."""
+
 _ROWS_PER_BATCH = 1 << 13
 """Number of rows that are copied together."""
 
@@ -62,6 +65,7 @@ class Snapshot:
         self.items = ItemsTable(database, state)
         self.vectors = map_vectors(path, state)
         self.ids = IdMap(self.items, map_ids(path, state), self.is_live)
+        self._found: dict[str, Int64Array] = {}
         if hasher is not None:
             vars(self)["hasher"] = hasher
 
@@ -107,6 +111,16 @@ class Snapshot:
         if self.index is not None:
             return self.index.contains(rows)
         return ~np.isin(rows, np.array(self.state.removed, np.int64))
+
+    def find_rows(self, where: Any) -> Int64Array:
+        """Return the rows that meet a condition, ascending; the last few answers are kept."""
+        rows = self._found.get(where) if isinstance(where, str) else None
+        if rows is None:
+            rows = self.items.find(where)
+            if isinstance(where, str) and len(rows) <= _MAX_KEPT_ROWS:
+                kept = list(self._found.items())[1 - _MAX_KEPT_ANSWERS :]
+                self._found = {**dict(kept), where: rows}
+        return rows
 
     def search(
         self, queries: AnyArray, k: int, rows: Int64Array | None, n_candidates: int

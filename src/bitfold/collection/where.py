@@ -1,18 +1,21 @@
-"""Conditions on metadata: text such as ``year >= 2020 and kind in ('news', 'blog')``.
+"""Conditions as text, such as ``year >= 2020 and kind in ('news', 'blog')``.
 
-The text is parsed here and becomes SQL in which every value is a parameter and every name is one
-of a known column, so that no condition can do anything else than compare.
+The text is parsed here, and never becomes part of the SQL, so that no condition can do anything
+else than compare.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from typing import Any, NamedTuple, NoReturn
 
 from bitfold import _validation
-from bitfold.stores.conditions import Condition, parse_conditions
+from bitfold.collection.conditions import (
+    COMPARISONS,
+    ConditionCompiler,
+    SqlCondition,
+    join_conditions,
+)
 
 _OWNER = "search"
 
@@ -28,129 +31,14 @@ _TOKEN = re.compile(
 )
 
 _KEYWORDS = {"and", "or", "not", "in", "is", "null", "like", "between", "true", "false"}
-_COMPARISONS = {
-    "=": "=",
-    "==": "=",
-    "!=": "!=",
-    "<>": "!=",
-    "<": "<",
-    "<=": "<=",
-    ">": ">",
-    ">=": ">=",
-}
 _MAX_DEPTH = 50
 
 
-class SqlCondition(NamedTuple):
-    """An expression of SQL with placeholders, and the values for them."""
-
-    sql: str
-    values: list[Any]
-
-
-class ConditionCompiler(NamedTuple):
-    """Compiles conditions on the columns of one collection.
-
-    Parameters
-    ----------
-    types
-        Types of the columns by name; ``id`` is among them.
-    sql_names
-        What the columns are called in SQL.
-    """
-
-    types: Mapping[str, type]
-    sql_names: Mapping[str, str]
-
-    def compile(self, where: Any) -> SqlCondition:
-        """Return a condition, given as text or as a list of tuples, as SQL."""
-        if isinstance(where, str):
-            return _Parser(where, self).parse()
-        groups = parse_conditions(where, _OWNER)
-        if not groups:
-            return SqlCondition("1", [])
-        return _join(" OR ", [_join(" AND ", list(map(self._compile_tuple, g))) for g in groups])
-
-    def _compile_tuple(self, condition: Condition) -> SqlCondition:
-        column, operator, value = condition
-        if operator in _COMPARISONS:
-            return self.compare(column, _COMPARISONS[operator], value)
-        return self.is_in(column, value, negated=operator == "not in")
-
-    def compare(self, column: str, operator: str, value: Any) -> SqlCondition:
-        """Return a comparison of a column with a value."""
-        return SqlCondition(f"{self.name(column)} {operator} ?", [self.convert(column, value)])
-
-    def is_in(self, column: str, values: list[Any], *, negated: bool) -> SqlCondition:
-        """Return a test whether a column has one of some values."""
-        converted = [self.convert(column, value) for value in values]
-        marks, word = ", ".join("?" * len(values)), "NOT IN" if negated else "IN"
-        return SqlCondition(f"{self.name(column)} {word} ({marks})", converted)
-
-    def name(self, column: str) -> str:
-        """Return what a column is called in SQL; raise if it is unknown."""
-        if column not in self.types:
-            known = ", ".join(map(repr, self.types))
-            _validation.raise_invalid("column in where", _OWNER, f"one of {known}", repr(column))
-        return self.sql_names[column]
-
-    def convert(self, column: str, value: Any) -> Any:
-        """Return a value as SQLite stores it in a column; raise if it has another type."""
-        self.name(column)
-        kind = self.types[column]
-        convert, requirement = _CONVERSIONS[kind]
-        converted = convert(value)
-        if converted is None:
-            name = f"value of {column!r} in where"
-            _validation.raise_invalid(name, _OWNER, requirement, repr(value))
-        return converted
-
-
-def _to_number(value: Any) -> Any:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return value if is_number and abs(value) < 1 << 63 else None
-
-
-def _to_boolean(value: Any) -> Any:
-    return int(value) if value in (True, False) and not isinstance(value, str) else None
-
-
-def _to_text(value: Any) -> Any:
-    return value if isinstance(value, str) and "\0" not in value and _is_unicode(value) else None
-
-
-def _is_unicode(text: str) -> bool:
-    return not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def _to_time(value: Any) -> Any:
-    try:
-        moment = datetime.fromisoformat(value if isinstance(value, str) else value.isoformat())
-    except (AttributeError, ValueError):
-        return None
-    return format_time(moment)
-
-
-def format_time(moment: datetime) -> str:
-    """Return a time as text of one form, so that texts compare as times do."""
-    zoned = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    return zoned.isoformat(timespec="microseconds")
-
-
-_CONVERSIONS: dict[type, tuple[Callable[[Any], Any], str]] = {
-    bool: (_to_boolean, "true or false"),
-    int: (_to_number, "a number"),
-    float: (_to_number, "a number"),
-    str: (_to_text, "text in single quotes"),
-    datetime: (_to_time, "a time such as '2024-01-31' or '2024-01-31T12:00:00+00:00'"),
-}
-
-
-def _join(word: str, parts: list[SqlCondition]) -> SqlCondition:
-    if len(parts) == 1:
-        return parts[0]
-    sql = word.join(f"({part.sql})" for part in parts)
-    return SqlCondition(sql, [value for part in parts for value in part.values])
+def compile_where(where: Any, compiler: ConditionCompiler) -> SqlCondition:
+    """Return a condition, given as text or as a list of tuples, as SQL."""
+    if isinstance(where, str):
+        return _Parser(where, compiler).parse()
+    return compiler.compile(where)
 
 
 class _Token(NamedTuple):
@@ -192,13 +80,13 @@ class _Parser:
         parts = [self._parse_and()]
         while self._accept("or"):
             parts.append(self._parse_and())
-        return _join(" OR ", parts)
+        return join_conditions(" OR ", parts)
 
     def _parse_and(self) -> SqlCondition:
         parts = [self._parse_not()]
         while self._accept("and"):
             parts.append(self._parse_not())
-        return _join(" AND ", parts)
+        return join_conditions(" AND ", parts)
 
     def _parse_not(self) -> SqlCondition:
         self._depth += 1
@@ -218,9 +106,9 @@ class _Parser:
     def _parse_comparison(self) -> SqlCondition:
         column = self._parse_column()
         name, token = self._compiler.name(column), self._peek()
-        if token.kind == "symbol" and token.value in _COMPARISONS:
+        if token.kind == "symbol" and token.value in COMPARISONS:
             self._at += 1
-            operator = _COMPARISONS[token.value]
+            operator = COMPARISONS[token.value]
             return self._compiler.compare(column, operator, self._parse_value())
         if self._accept("is"):
             word = "IS NOT NULL" if self._accept("not") else "IS NULL"

@@ -52,6 +52,11 @@ class CollectionWriter:
         """The database of the collection."""
         return self._folder.database
 
+    def wait(self) -> None:
+        """Wait until a change of another thread is complete."""
+        with self._lock:
+            pass
+
     def close(self) -> None:
         """Wait for a change of another thread, and release the lock of the folder."""
         with self._lock:

@@ -14,7 +14,7 @@ from bitfold._threads import count_threads, map_blocks
 from bitfold._types import Ids, Int32Array, Int64Array, Words
 from bitfold.search.results import RadiusHits
 from bitfold.search.segment import Segment
-from bitfold.search.tables import Lookup
+from bitfold.search.tables import TableLookup
 
 _MIN_NS_FOR_THREADS = 1e6
 """Work below this is faster on one thread."""
@@ -51,11 +51,9 @@ class RadiusLookup:
         segment = self._segment
         if not segment.n_distinct or not len(queries):
             return _flatten([], len(queries))
-        limit = self._max_table_bytes
-        lookup = segment.tables.find(segment.words, radius, len(queries), limit)
-        return self.run(lookup, queries, radius)
+        return self.run(self._find_tables(len(queries), radius), queries, radius)
 
-    def run(self, lookup: Lookup | None, queries: Words, radius: int) -> RadiusHits:
+    def run(self, lookup: TableLookup | None, queries: Words, radius: int) -> RadiusHits:
         """Look up by tables, or scan if there are none."""
         find = partial(self._find, radius=radius, lookup=lookup)
         if len(queries) * self._expect_ns(lookup, radius) < _MIN_NS_FOR_THREADS:
@@ -68,19 +66,26 @@ class RadiusLookup:
         """Return a lookup of the same codes with other items deleted; it shares the tables."""
         return RadiusLookup(segment, max_table_bytes=self._max_table_bytes)
 
-    def estimate_ns(self, n_queries: int, radius: int) -> float:
-        """Return the expected nanoseconds on one core, if no tables are built."""
+    def estimate_ns(self, n_queries: int, radius: int, share: float) -> float:
+        """Return the expected nanoseconds of a lookup among a share of the items, on one core.
+
+        Tables are built if that pays off for this share of the work.
+        """
         if not self._segment.n_distinct:
             return 0.0
-        return n_queries * self._expect_ns(self._segment.tables.known(radius), radius)
+        return n_queries * self._expect_ns(self._find_tables(share * n_queries, radius), radius)
 
-    def _expect_ns(self, lookup: Lookup | None, radius: int) -> float:
+    def _find_tables(self, n_queries: float, radius: int) -> TableLookup | None:
+        tables, words = self._segment.tables, self._segment.words
+        return tables.find(words, radius, n_queries, self._max_table_bytes)
+
+    def _expect_ns(self, lookup: TableLookup | None, radius: int) -> float:
         """Return the expected nanoseconds per query."""
         if lookup is not None:
             return lookup.plan.ns
         return self._segment.tables.plan_scan(self._segment.words, radius).ns
 
-    def _find(self, queries: Words, radius: int, lookup: Lookup | None) -> _Matches:
+    def _find(self, queries: Words, radius: int, lookup: TableLookup | None) -> _Matches:
         segment = self._segment
         n_words = segment.tables.plan_scan(segment.words, radius).n_words
         ends = np.empty(len(queries), np.int64)

@@ -103,7 +103,8 @@ class SegmentList:
         parts = []
         for segment, items in selection:
             lookup, n_queries = self._lookup(segment), len(words)
-            full_ns = lookup.estimate_ns(n_queries, radius)
+            share = len(items) / max(segment.n_items, 1)
+            full_ns = lookup.estimate_ns(n_queries, radius, share)
             if is_cheaper_to_gather(len(items), segment, n_queries, full_ns):
                 lookup = RadiusLookup(segment.gather(items))
             else:

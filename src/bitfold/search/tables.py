@@ -83,7 +83,7 @@ class Tables(NamedTuple):
         return count_table_bytes(n_codes, [len(part) for part in self.parts])
 
 
-class Lookup(NamedTuple):
+class TableLookup(NamedTuple):
     """Tables, and the values that a lookup within one radius probes in them.
 
     Parameters
@@ -142,7 +142,7 @@ class TableCache:
         self._loaded: tuple[Tables, ...] | None = None if storage else ()
         self._sample: CodeSample | None = None
         # By radius. A decision is a lookup, or None if a scan is faster.
-        self._decisions: dict[int, Lookup | None] = {}
+        self._decisions: dict[int, TableLookup | None] = {}
         self._plans: dict[int, Plan | None] = {}
         self._scans: dict[int, ScanPlan] = {}
         self._scanned_ns: dict[int, float] = {}
@@ -179,13 +179,13 @@ class TableCache:
             self._scans[radius] = plan_scan(self.draw(columns), radius)
         return self._scans[radius]
 
-    def known(self, radius: int) -> Lookup | None:
+    def known(self, radius: int) -> TableLookup | None:
         """Return the lookup within a radius; None if there is none yet, or a scan is faster."""
         return self._decisions.get(radius)
 
     def find(
         self, columns: Words, radius: int, n_queries: float, max_bytes: float
-    ) -> Lookup | None:
+    ) -> TableLookup | None:
         """Return the lookup for some queries, None to scan; build tables if that pays off."""
         if max_bytes == self._max_bytes and radius in self._decisions:
             return self._decisions[radius]
@@ -200,11 +200,11 @@ class TableCache:
                     self._decide(columns, radius, spent, scan_ns)
             return self._decisions.get(radius)
 
-    def build(self, columns: Words, plan: Plan) -> Lookup:
+    def build(self, columns: Words, plan: Plan) -> TableLookup:
         """Build the tables of a plan, without keeping them."""
         word_columns = choose_columns(plan.parts, self.draw(columns).differences)
         tables = Tables.build(columns, plan.parts, word_columns)
-        return Lookup.make(tables, plan, len(columns))
+        return TableLookup.make(tables, plan, len(columns))
 
     def draw(self, columns: Words) -> CodeSample:
         """Return the sample by which plans are compared."""
@@ -224,7 +224,7 @@ class TableCache:
         rated = [(rate_parts(sample, t.parts, radius), t) for t in self._tables]
         for existing, tables in sorted(rated, key=lambda pair: pair[0].ns)[:1]:
             if existing.ns <= _MAX_SLOWDOWN * plan.ns:
-                self._decisions[radius] = Lookup.make(tables, existing, len(columns))
+                self._decisions[radius] = TableLookup.make(tables, existing, len(columns))
                 return
         if spent_ns * (1 - plan.ns / scan_ns) >= estimate_build_ns(columns.shape[1], plan.parts):
             lookup = self._decisions[radius] = self.build(columns, plan)
