@@ -16,14 +16,17 @@ from bitfold.cli import _inputs
 from bitfold.cli._terminal import ProgressDisplay
 from bitfold.codes import Codes
 from bitfold.errors import FormatError
-from bitfold.hashers import ITQ, LSH, Hasher, load
+from bitfold.hashers import LSH, Hasher, load
 from bitfold.io import encode_to_file, file_system, open_codes, read_hex_codes
 from bitfold.search import HammingIndex
 
-DEFAULT_BITS = 128
+DEFAULT_BITS = 256
 """Length of the codes if no model is given."""
 
 HEX_SUFFIXES = (".txt", ".hex")
+
+MODEL_NAME, CODES_NAME = "model.bitfold", "vectors.codes"
+"""Files of a run that is not finished."""
 
 
 class CodedItems(NamedTuple):
@@ -55,11 +58,10 @@ class Encoding(NamedTuple):
         """Return the hasher: the given one, the one of an interrupted run, or a new one."""
         if self.model is not None or saved.exists():
             return load(self.model or saved)
-        # Near-duplicates need the order of distances, which linear codes keep; a code for the
-        # kind of an item would be equal for most items of one kind.
-        kind = ITQ if X.shape[1] >= self.n_bits else LSH
-        hasher = kind(self.n_bits, random_state=0, normalize=self.cosine)
-        with display.bar(kind.__name__) as report:
+        # Random hyperplanes weigh all directions equally. Learned codes spend their bits on the
+        # main directions, in which near-duplicates and merely similar items do not differ.
+        hasher = LSH(self.n_bits, random_state=0, normalize=self.cosine)
+        with display.bar("LSH") as report:
             hasher.fit(X, progress=report)
         hasher.save(saved)
         return hasher
@@ -82,8 +84,8 @@ def open_items(
         return CodedItems(_index(read_hex_codes(items) if is_hex else open_codes(items)), vectors)
     with display.spinner("reading"):
         X = _inputs.open_rereadable_vectors(items)
-    hasher = encoding.prepare_hasher(X, work / "model.bitfold", display)
-    codes = _encode(hasher, X, work / "vectors.codes", display)
+    hasher = encoding.prepare_hasher(X, work / MODEL_NAME, display)
+    codes = _encode(hasher, X, work / CODES_NAME, display)
     return CodedItems(_index(codes), X if str(items) == "-" else items)
 
 
@@ -115,10 +117,14 @@ def keep_work(folder: Path, inputs: str) -> Iterator[None]:
     note.write_text(inputs, "utf-8")
     try:
         yield
-    except (KeyboardInterrupt, OSError, MemoryError):
+    except KeyboardInterrupt:
+        typer.echo("bitfold: interrupted; run the command again to continue.", err=True)
         raise
-    except BaseException:
-        file_system.remove_directory(folder)
+    except BaseException as error:
+        is_encoded = (folder / CODES_NAME).exists()
+        # Invalid vectors stay invalid, but after any other mistake the codes can be used.
+        if not is_encoded and not isinstance(error, (OSError, MemoryError)):
+            file_system.remove_directory(folder)
         raise
     file_system.remove_directory(folder)
 

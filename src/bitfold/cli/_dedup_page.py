@@ -14,7 +14,6 @@ import typer
 from bitfold._types import Ids
 from bitfold.cli._dedup_table import GroupTable
 from bitfold.errors import DataError, FormatError
-from bitfold.io.atomic import replace_atomically
 from bitfold.io.formats.request import translate_errors
 
 MAX_GROUPS = 50
@@ -56,15 +55,13 @@ class PageContent(NamedTuple):
             raise typer.BadParameter("--images and --texts are for the page: use --page.")
         return None if page is None else cls(page, images, texts)
 
-    def write(self, table: GroupTable, ids: Ids, summary: str) -> None:
-        """Write the page; ``ids`` are those of all items."""
+    def render(self, table: GroupTable, ids: Ids, summary: str) -> bytes:
+        """Return the page; ``ids`` are those of all items."""
         groups = list(_choose_groups(table))
         shown = np.unique(np.concatenate([table.id[:0], *(table.id[group] for group in groups)]))
         texts = {} if self.texts is None else read_chosen_lines(self.texts, shown)
         images = None if self.images is None else _open_images(self.images, ids)
-        page = _render(table, groups, summary, texts, images)
-        with replace_atomically(self.page) as file:
-            file.write(page.encode())
+        return _render(table, groups, summary, texts, images).encode()
 
 
 def read_chosen_lines(path: Path, ids: Ids) -> dict[int, str]:

@@ -61,6 +61,8 @@ class DedupRequest(NamedTuple):
                 self.against is not None and not has_codes and model is None
             ),
         }
+        is_same = self.against is not None and self.against.resolve() == self.items.resolve()
+        problems["--against must be another index than the items."] = is_same
         for problem, is_present in problems.items():
             if is_present:
                 raise typer.BadParameter(problem)
@@ -89,17 +91,21 @@ def summarize(
     request: DedupRequest, table: GroupTable, index: HammingIndex, radius: int
 ) -> dict[str, Any]:
     sizes = np.diff(table.offsets)
-    matched = {} if table.in_index is None else {"in_index": int(table.in_index.sum())}
+    is_group = sizes > 1
+    matched = {}
+    if table.in_index is not None:
+        is_group |= table.in_index[table.offsets[:-1]]
+        matched["in_index"] = int(table.in_index.sum())
     return {
         "out": str(request.out),
         "items": len(index),
         "bits": index.n_bits,
         "radius": radius,
         "linkage": request.linkage,
-        "groups": int(np.count_nonzero(sizes > 1)) if request.all_items else table.n_groups,
+        "groups": int(is_group.sum()),
         "dropped": len(table.dropped),
         "kept": len(index) - len(table.dropped),
-        "largest_groups": np.sort(sizes)[::-1][:5].tolist(),
+        "largest_groups": np.sort(sizes[is_group])[::-1][:5].tolist(),
         **matched,
     }
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+import typer
 from typer import Argument, Option
 
 from bitfold._types import Ids
@@ -18,6 +19,7 @@ from bitfold.cli._inputs import VECTOR_FORMATS, check_exists
 from bitfold.cli._methods import COSINE_HELP
 from bitfold.cli._outputs import (
     FORCE_HELP,
+    check_differs,
     check_new,
     check_output,
     explain_full_disk,
@@ -25,6 +27,7 @@ from bitfold.cli._outputs import (
 )
 from bitfold.cli._terminal import ProgressDisplay, print_summary, show_progress
 from bitfold.cli.search import load_model_of
+from bitfold.io.atomic import replace_atomically
 from bitfold.search import (
     HammingIndex,
     VectorCheck,
@@ -70,7 +73,7 @@ def dedup(
     ] = None,
     cosine: Annotated[bool, Option("--cosine", help=COSINE_HELP)] = False,
     model: Annotated[
-        Path | None, Option(help="Model for vectors; by default ITQ, or LSH for few columns.")
+        Path | None, Option(help="Model for vectors; by default LSH is fitted.")
     ] = None,
     bits: Annotated[
         int, Option(min=1, max=1024, help="Code length if no model is given.")
@@ -117,7 +120,10 @@ def dedup(
     content = PageContent.create(page, images, texts)
     for output in filter(None, (out, page)):
         check_output(output, *inputs, force=force)
+    if page is not None and page.resolve() == out.resolve():
+        raise typer.BadParameter("--page and --out must be different files.")
     if kept is not None:
+        check_differs(kept, *inputs)
         check_new(kept, force=force)
     summary = _Run(request, Encoding(model, bits, cosine), content, kept).run()
     print_summary(summary, describe(summary), as_json=as_json)
@@ -154,14 +160,24 @@ class _Run(NamedTuple):
             radius, choice = self._choose_radius(items.index, checks.own)
         with display.spinner("grouping"):
             table = self._find_groups(items.index, other, radius, checks)
-        table.write(request.out)
-        ids = np.sort(items.index.buckets().ids)
         summary = summarize(request, table, items.index, radius) | choice
+        ids = np.sort(items.index.buckets().ids)
+        # The page is rendered first: if an image or a text is missing, nothing has been written.
+        rendered = self._render(table, ids, summary, display)
+        table.write(request.out)
         if self.content is not None:
-            with display.spinner("writing the page"):
-                self.content.write(table, ids, describe(summary))
-            summary["page"] = str(self.content.page)
+            with replace_atomically(self.content.page) as file:
+                file.write(rendered)
         return summary | self._keep(items.index, other, np.setdiff1d(ids, table.dropped))
+
+    def _render(
+        self, table: GroupTable, ids: Ids, summary: dict[str, Any], display: ProgressDisplay
+    ) -> bytes:
+        """Return the page, if one is wanted."""
+        if self.content is None:
+            return b""
+        with display.spinner("rendering the page"):
+            return self.content.render(table, ids, describe(summary))
 
     def _open_other(self) -> HammingIndex | None:
         """Open the index to compare with, after checking that the model made its codes."""

@@ -140,9 +140,7 @@ class VectorCheck:
 def _check_rows(ids: Ids, n_rows: int) -> None:
     missing = (ids < 0) | (ids >= n_rows)
     if missing.any():
-        raise DataError(
-            f"There are {n_rows:,} original vectors, but none for id {ids[missing][0]}."
-        )
+        raise DataError(f"There are {n_rows:,} vectors, but none for id {ids[missing][0]}.")
 
 
 def _split(n_pairs: int, n_features: int) -> Iterator[slice]:
