@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 from bitfold.errors import FormatError
 from bitfold.io import read_hex_codes
@@ -47,3 +49,14 @@ def test_wrong_lines(content: str, message: str, tmp_path: Path) -> None:
 def test_missing_file(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         read_hex_codes(tmp_path / "none.txt")
+
+
+def test_perceptual_hashes(tmp_path: Path) -> None:
+    imagehash, pdqhash = map(pytest.importorskip, ("imagehash", "pdqhash"))
+    pixels = np.random.default_rng(0).integers(0, 256, (64, 64, 3), np.uint8)
+    short, (long, _) = imagehash.phash(Image.fromarray(pixels)), pdqhash.compute(pixels)
+    path = tmp_path / "hashes.txt"
+    path.write_text(f"{short}\n")
+    assert read_hex_codes(path).unpack().tolist() == [short.hash.ravel().astype(int).tolist()]
+    path.write_text(np.packbits(long).tobytes().hex())
+    assert read_hex_codes(path).unpack().tolist() == [long.tolist()]
