@@ -40,7 +40,8 @@ class Items(NamedTuple):
         if max_distance is None:
             return near
         X = self.vectors[self.ids]
-        return near & (np.linalg.norm(X[:, None] - X, axis=2) <= max_distance)
+        near &= np.linalg.norm(X[:, None] - X, axis=2) <= max_distance
+        return near
 
     def check(self, max_distance: float | None) -> VectorCheck | None:
         return None if max_distance is None else VectorCheck(self.vectors, max_distance)

@@ -6,6 +6,7 @@ import json
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +30,8 @@ MODEL_NAME, CODES_NAME = "model.bitfold", "vectors.codes"
 """Files of a run that is not finished."""
 
 
-class CodedItems(NamedTuple):
+@dataclass(frozen=True)
+class CodedItems:
     """The index of the items, and their original vectors or the file of these, if given."""
 
     index: HammingIndex

@@ -44,10 +44,11 @@ class GroupTable(NamedTuple):
     def from_matches(cls, matches: Matches) -> GroupTable:
         """List items that are near an item of the other index; none is kept."""
         order = np.lexsort((matches.ids, matches.matches))
-        ids, representatives, distances = (column[order] for column in matches)
+        representatives = matches.matches[order]
         group = np.cumsum(np.diff(representatives, prepend=representatives[:1]) != 0)
-        keep = np.zeros(len(ids), bool)
-        return cls(group, ids, representatives, distances, keep, ~keep)
+        keep = np.zeros(len(order), bool)
+        distances = matches.distances[order]
+        return cls(group, matches.ids[order], representatives, distances, keep, ~keep)
 
     def append(self, other: GroupTable) -> GroupTable:
         """Add the groups of another table after those of this one."""
