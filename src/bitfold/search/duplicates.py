@@ -190,7 +190,8 @@ class _Nearest:
         if check is not None:
             ranks = check.measure(pairs.first, pairs.second)
             accepted = ranks <= np.float32(check.max_distance)
-            ranks, pairs = ranks[accepted], Pairs(*(column[accepted] for column in pairs))
+            ranks = ranks[accepted]
+            pairs = Pairs(pairs.first[accepted], pairs.second[accepted], pairs.distances[accepted])
         rows = np.searchsorted(self._ids, pairs.first)
         order = np.lexsort((pairs.second, ranks, rows))
         order = order[np.flatnonzero(np.diff(rows[order], prepend=-1))]  # the best of each item

@@ -210,7 +210,8 @@ class _Comparison:
 
 def _to_unit_length(rows: Float32Array) -> Float32Array:
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    scaled: Float32Array = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    return scaled
 
 
 def _divide(count: int, total: int) -> float:
