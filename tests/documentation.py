@@ -54,6 +54,8 @@ def lay_out(folder: Path) -> Path:
     (folder / "images").mkdir()
     for number, picture in enumerate(album[:N_ROWS]):
         Image.fromarray(picture).save(folder / "images" / f"{number}.png")
+    (folder / "texts.txt").write_text("\n".join(f"digit {digit}" for digit in data.labels[:N_ROWS]))
+    (folder / "hashes.txt").write_text("\n".join(bytes(row[:8] > 7).hex() for row in X))
     hasher = bf.IMH(64, base=bf.KMeansBase(100), random_state=0).fit(X)
     hasher.save(folder / "model.bitfold")
     with bf.HammingIndex(64) as index:

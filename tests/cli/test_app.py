@@ -90,13 +90,13 @@ def test_every_command_has_an_example_and_json(_: str, name: str, warm: Run) -> 
     assert "--json" in text
 
 
-@pytest.mark.parametrize("name", ["fit", "encode", "index", "push", "pull", "sample"])
+@pytest.mark.parametrize("name", ["fit", "encode", "index", "dedup", "push", "pull", "sample"])
 def test_every_command_that_writes_has_force(name: str, warm: Run) -> None:
     assert "--force" in warm(name, "--help").stdout
 
 
 @pytest.mark.parametrize(
-    "name", ["encode", "evaluate", "fit", "index", "info", "push", "search", "verify"]
+    "name", ["dedup", "encode", "evaluate", "fit", "index", "info", "push", "search", "verify"]
 )
 def test_example_can_be_parsed(name: str, warm: Run, tmp_path: Path) -> None:
     text = warm(name, "--help").stdout

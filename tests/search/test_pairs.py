@@ -116,6 +116,14 @@ def test_joins_equal_brute_force(case: tuple[int, int, int, int], n_other: int) 
     assert collect(other.join(one, radius)) == {(b, a): d for (a, b), d in nodes.items()}
 
 
+def test_join_with_itself() -> None:
+    bits = draw_codes(np.random.default_rng(0), 30, 64)
+    distances = distances_of(bits, bits)
+    index = make_index(bits, range(30))
+    near = {(i, j): int(distances[i, j]) for i, j in np.argwhere(distances <= 9).tolist()}
+    assert collect(index.join(index, 9, expand_equal=True)) == near
+
+
 def check_groups(index: bf.HammingIndex, pairs: Found, first: dict[int, int], radius: int) -> None:
     """Check groups, given the pairs of nodes and the node of each id."""
     near: dict[int, set[int]] = {node: {node} for node in sorted(set(first.values()))}

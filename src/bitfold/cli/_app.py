@@ -21,6 +21,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "encode": "Encode vectors with a model, and write a codes file.",
         "index": "Build an index from codes.",
         "search": "Find the nearest items of a collection or an index.",
+        "dedup": "Group near-duplicates, and say which items to keep.",
     },
     "Measure": {
         "evaluate": "Measure how good the codes of a model are, and say what to do.",

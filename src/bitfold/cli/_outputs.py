@@ -24,7 +24,7 @@ def check_output(out: Path, *inputs: Path | None, force: bool) -> None:
     """Raise unless the output file can be written and replaces nothing by accident."""
     if str(out) == "-":
         raise typer.BadParameter("The output must be a file; it cannot be written to a pipe.")
-    _check_differs(out, *inputs)
+    check_differs(out, *inputs)
     check_new(out, force=force)
     try:
         with suppress(_DoNotWriteError), replace_atomically(out):
@@ -42,7 +42,7 @@ def check_new(out: Path, *, force: bool) -> None:
         raise FileExistsError(f"{out} already exists; use --force to replace it.")
 
 
-def _check_differs(out: Path, *inputs: Path | None) -> None:
+def check_differs(out: Path, *inputs: Path | None) -> None:
     """Raise if the output is one of the inputs, under any name."""
     for argument in inputs:
         if argument is None or str(argument) == "-" or not out.exists():

@@ -188,7 +188,7 @@ def _answer(
         if model is None:
             blocks = _read_codes(queries, index.n_bits)
         else:
-            hasher = _load_model(model, index, index_path)
+            hasher = load_model_of(index, index_path, model)
             is_asymmetric = not request.symmetric and request.radius is None
             blocks = _encode_queries(queries, hasher, is_asymmetric)
         first = next(blocks, None)
@@ -207,7 +207,7 @@ def _read_codes(queries: Path, n_bits: int) -> Iterator[QueryBlock]:
         yield QueryBlock(block, block.packed)
 
 
-def _load_model(model: Path, index: HammingIndex, index_path: Path) -> Hasher:
+def load_model_of(index: HammingIndex, index_path: Path, model: Path) -> Hasher:
     """Return the model, after checking that it made the codes of the index."""
     hasher = load(model)
     if index.model_digest not in (None, hasher.model_digest):

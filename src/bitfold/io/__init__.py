@@ -8,6 +8,7 @@ from bitfold.io.blocks import Block, block_length, iter_blocks
 from bitfold.io.centering import scale_to_unit_length
 from bitfold.io.codes_file import open_codes, save_codes
 from bitfold.io.formats.npy import read_npy_header
+from bitfold.io.hex_codes import read_hex_codes
 from bitfold.io.resumable import encode_to_file
 from bitfold.io.rows import Rows
 from bitfold.io.sources import check_source, open_source
@@ -25,6 +26,7 @@ __all__ = [
     "open_codes",
     "open_source",
     "open_vectors",
+    "read_hex_codes",
     "read_labels",
     "read_npy_header",
     "read_vectors",

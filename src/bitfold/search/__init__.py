@@ -1,6 +1,12 @@
 """Search: exact ranking by codes or embeddings, radius lookup, re-ranking, and a durable index."""
 
 from bitfold.search.contract import CodeIndex, Reranker, check_codes
+from bitfold.search.duplicates import (
+    Matches,
+    default_radius,
+    group_duplicates,
+    match_duplicates,
+)
 from bitfold.search.filters import check_among
 from bitfold.search.ids import (
     IdAssigner,
@@ -12,6 +18,7 @@ from bitfold.search.ids import (
 from bitfold.search.index import HammingIndex
 from bitfold.search.merge import group_radius_hits, merge_hits, merge_radius_hits
 from bitfold.search.queries import check_query_embedding
+from bitfold.search.radius_choice import RadiusQuality, measure_radii
 from bitfold.search.rerank import (
     RerankByEmbedding,
     RerankByVectors,
@@ -20,6 +27,7 @@ from bitfold.search.rerank import (
     rerank_hits,
 )
 from bitfold.search.results import Batch, Buckets, Clusters, Hits, Pairs, RadiusHits
+from bitfold.search.vector_check import VectorCheck
 
 __all__ = [
     "Batch",
@@ -29,11 +37,14 @@ __all__ = [
     "HammingIndex",
     "Hits",
     "IdAssigner",
+    "Matches",
     "Pairs",
     "RadiusHits",
+    "RadiusQuality",
     "RerankByEmbedding",
     "RerankByVectors",
     "Reranker",
+    "VectorCheck",
     "check_among",
     "check_codes",
     "check_ids",
@@ -41,7 +52,11 @@ __all__ = [
     "check_rerank",
     "check_unique_ids",
     "count_candidates",
+    "default_radius",
+    "group_duplicates",
     "group_radius_hits",
+    "match_duplicates",
+    "measure_radii",
     "merge_hits",
     "merge_radius_hits",
     "raise_duplicate_ids",

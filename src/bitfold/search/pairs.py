@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -31,6 +32,8 @@ def join_items(
     left: Segment, right: Segment, radius: int, *, expand_equal: bool
 ) -> Iterator[Pairs]:
     """Find all pairs within a radius between two segments without deleted items."""
+    if left is right:
+        right = replace(left)  # one object would be joined with itself, each pair in one order
     for pairs in join_codes(left, right, radius):
         if expand_equal:
             yield from _expand(left, right, pairs)

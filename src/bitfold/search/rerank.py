@@ -162,7 +162,7 @@ class RerankByVectors:
         DataError
             If ``vectors`` has no row for a candidate, or a row is not finite.
         """
-        _validation.check_choice(self.metric, "metric", "RerankByVectors", tuple(_METRICS))
+        _validation.check_choice(self.metric, "metric", "RerankByVectors", tuple(METRICS))
         vectors = _validation.check_matrix(self.vectors, "RerankByVectors", name="vectors")
         queries = _validation.check_matrix(self.queries, "RerankByVectors", name="queries")
         _check_shape(queries, (len(ids), vectors.shape[1]), "queries", "RerankByVectors")
@@ -176,7 +176,7 @@ class RerankByVectors:
             _validation.check_finite(block, "RerankByVectors", name="vectors", rows=needed)
             query = np.asarray(queries[part], np.float32)
             _validation.check_finite(query, "RerankByVectors", name="queries", first_row=part.start)
-            out[part] = _METRICS[self.metric](block[positions.reshape(rows[part].shape)], query)
+            out[part] = METRICS[self.metric](block[positions.reshape(rows[part].shape)], query)
         return out
 
     def _rows_of(self, ids: Ids, n_rows: int) -> Int64Array:
@@ -292,7 +292,7 @@ def _cosine(candidates: Float32Array, queries: Float32Array) -> Float32Array:
     return distances
 
 
-_METRICS: dict[str, Callable[[Float32Array, Float32Array], Float32Array]] = {
+METRICS: dict[str, Callable[[Float32Array, Float32Array], Float32Array]] = {
     "l2": _l2,
     "ip": _negative_inner_product,
     "cosine": _cosine,
