@@ -17,6 +17,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bitfold as bf
+from bitfold._kernels import distinct
 from bitfold.errors import DataError, ParameterError
 from bitfold.estimators import kmeans
 
@@ -82,7 +83,7 @@ def test_iterations_equal_a_loop(n_bits: int, n: int, k: int, seed: int) -> None
     pool = rng.integers(0, 2, (n, n_bits), np.uint8)
     bits = pool[rng.integers(0, n, n)]
     words = bf.Codes.from_bits(bits).words()
-    rows, code_of = kmeans.distinct.group_rows(words)
+    rows, code_of = distinct.group_rows(words)
     if len(rows) < k:
         return
     columns = np.ascontiguousarray(rows.T)

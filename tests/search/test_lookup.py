@@ -125,7 +125,7 @@ def test_tables_are_built_when_they_pay_off(large: Segment) -> None:
     for _ in range(60):
         lookup.within(queries, 1)
     assert segment.tables.n_bytes > 12 * 200_000
-    assert lookup.estimate_ns(10, 1) < lookup.estimate_ns(10, 2) / 10
+    assert lookup.estimate_ns(10, 1, 1.0) < lookup.estimate_ns(10, 2, 0.0) / 10
     assert segment.without(np.array([5])).tables is segment.tables
 
 

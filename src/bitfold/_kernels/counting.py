@@ -59,7 +59,7 @@ def lower_limit(counts: SignedIntArray, total: int, limit: int, k: int) -> tuple
 @njit(nogil=True, cache=True)
 def _drop_far_keys(
     keys: UInt64Array, filled: int, limit: int, n_ties: int, is_sorted: bool, ties: UInt64Array
-) -> tuple[int, int]:
+) -> tuple[int, np.int64]:
     """Keep the keys below the limit, and the first ``n_ties`` at the limit.
 
     ``is_sorted`` says that keys of equal distance are sorted by item; ``ties`` is a buffer. Return
@@ -74,7 +74,7 @@ def _drop_far_keys(
         elif d == limit:
             ties[n_at_limit] = keys[i]
             n_at_limit += 1
-    bound = _NO_BOUND
+    bound = np.int64(_NO_BOUND)
     if n_at_limit >= n_ties:
         if not is_sorted:
             ties[:n_at_limit].sort()

@@ -138,7 +138,8 @@ class HammingKMeans(ClusterMixin, BaseEstimator):
             self.n_clusters, "n_clusters", owner, low=1, high=len(codes), why=limit
         )
         max_iter = _validation.check_integer(self.max_iter, "max_iter", owner, low=1)
-        if not (isinstance(self.tol, (int, float, np.number)) and 0 <= self.tol < 1):
+        tol: Any = self.tol
+        if not (isinstance(tol, (int, float, np.number)) and 0 <= tol < 1):
             _validation.raise_invalid("tol", owner, "a number from 0 to below 1", self.tol)
         rng = _validation.make_generator(self.random_state)
         found = k_majority(codes.words(), k, max_iter, float(self.tol), rng)
@@ -299,8 +300,8 @@ def _sum_distances(
         majority.sum_distances(columns, first, last, candidates, nearest, weights, totals)
         return totals
 
-    total: Int64Array = sum(map_blocks(add, range(0, n, _CODES_PER_BLOCK)))
-    return total
+    blocks = range(0, n, _CODES_PER_BLOCK)
+    return sum(map_blocks(add, blocks), start=np.zeros(len(drawn), np.int64))
 
 
 def _to_codes(words: Words, n_bits: int) -> Codes:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
-from bitfold._types import BoolArray, Ids, Int64Array
+from bitfold._types import AnyArray, Ids, Int64Array
 from bitfold.search.ids import check_ids, raise_repeated_ids
 from bitfold.search.segment import Segment
 
@@ -19,11 +19,7 @@ _SKIPPING = 2.0
 nearest codes may be among those that are skipped."""
 
 
-Filter = BoolArray | Ids
-"""A boolean mask of all items in the order of ascending ids, or unique ids, ascending."""
-
-
-def check_among(among: ArrayLike, n_items: int, owner: str) -> Filter:
+def check_among(among: ArrayLike, n_items: int, owner: str) -> AnyArray:
     """Return a filter, checked except for ids that are unknown.
 
     Parameters

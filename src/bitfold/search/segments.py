@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from bitfold._threads import lazy_property
-from bitfold._types import BoolArray, Ids, Int64Array, Words
-from bitfold.search.filters import Filter, is_cheaper_to_gather, narrow
+from bitfold._types import AnyArray, BoolArray, Ids, Int64Array, Words
+from bitfold.search.filters import is_cheaper_to_gather, narrow
 from bitfold.search.lookup import RadiusLookup
 from bitfold.search.merge import merge_hits, merge_radius_hits
 from bitfold.search.queries import Queries
@@ -62,7 +62,7 @@ class SegmentList:
         """Number of codes that a scan reads."""
         return sum(segment.n_distinct for segment in self.segments)
 
-    def select(self, among: Filter) -> Selection:
+    def select(self, among: AnyArray) -> Selection:
         """Return the segments with the live items that a filter leaves; ids may be unknown."""
         if among.dtype == bool and len(self.segments) == 1:
             segment = self.segments[0]
