@@ -166,7 +166,7 @@ def match_duplicates(
     [1, 0]
     """
     buckets = index.buckets()
-    nearest = _Nearest(np.sort(buckets.ids))
+    nearest = _BestMatches(np.sort(buckets.ids))
     for pairs in index.join(other, radius, expand_equal=check is not None):
         nearest.add(pairs, check)
     if check is None:
@@ -175,7 +175,7 @@ def match_duplicates(
     return nearest.list_matches()
 
 
-class _Nearest:
+class _BestMatches:
     """The nearest match of each item so far."""
 
     def __init__(self, ids: Ids) -> None:
