@@ -84,6 +84,10 @@ class NearestBasePoints:
     k: int
     directions: Float32Array | None = None
 
+    def __post_init__(self) -> None:
+        # The kernels read contiguous rows.
+        object.__setattr__(self, "points", np.ascontiguousarray(self.points))
+
     @property
     def floats_per_row(self) -> int:
         """Temporary floats that finding the neighbors of a row takes."""

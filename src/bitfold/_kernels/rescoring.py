@@ -12,10 +12,8 @@ import math
 import numpy as np
 from numba import njit
 
+from bitfold._kernels.fixed_order import dot, sq_distance
 from bitfold._types import Float32Array, Int8Array, Int64Array, UInt16Array
-
-_FAST_SUMS = {"reassoc", "contract", "nsz"}
-"""Fast-math flags that let sums be vectorized without ignoring infinity and NaN."""
 
 _HALF_SHIFT = np.uint32(13)
 _HALF_SIGN = np.uint32(0x8000)
@@ -24,31 +22,19 @@ _HALF_SCALE = np.float32(2.0**112)
 """What the exponent of a half lacks in the place of that of a float: 127 - 15 powers of two."""
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST_SUMS)
-def _measure_l2(query: Float32Array, x: Float32Array) -> float:
-    total = np.float32(0)
-    for i in range(query.shape[0]):
-        difference = query[i] - x[i]
-        total += difference * difference
-    return math.sqrt(total)
-
-
-@njit(nogil=True, cache=True, fastmath=_FAST_SUMS)
+@njit(nogil=True, cache=True)
 def _measure_cosine(query: Float32Array, x: Float32Array) -> float:
     """Return 1 - cosine for a query of unit length; 1 if x has no direction."""
-    product, sq_length = np.float32(0), np.float32(0)
-    for i in range(query.shape[0]):
-        product += query[i] * x[i]
-        sq_length += x[i] * x[i]
+    sq_length = dot(x, x)
     if sq_length <= 0:
         return 1.0
     # Rounding may make the cosine slightly larger than 1.
-    return float(np.maximum(0.0, 1.0 - product / math.sqrt(sq_length)))
+    return float(np.maximum(0.0, 1.0 - dot(query, x) / math.sqrt(sq_length)))
 
 
 @njit(nogil=True, cache=True)
 def _measure(query: Float32Array, x: Float32Array, is_cosine: bool) -> float:
-    return _measure_cosine(query, x) if is_cosine else _measure_l2(query, x)
+    return _measure_cosine(query, x) if is_cosine else math.sqrt(sq_distance(query, x))
 
 
 @njit(nogil=True, cache=True)

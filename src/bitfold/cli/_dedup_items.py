@@ -19,6 +19,7 @@ from bitfold.codes import Codes
 from bitfold.errors import FormatError
 from bitfold.hashers import LSH, Hasher, load
 from bitfold.io import encode_to_file, file_system, open_codes, read_hex_codes
+from bitfold.io.atomic import replace_atomically
 from bitfold.search import HammingIndex
 
 DEFAULT_BITS = 256
@@ -116,7 +117,8 @@ def keep_work(folder: Path, inputs: str) -> Iterator[None]:
     if note.exists() and note.read_text("utf-8") != inputs:
         file_system.remove_directory(folder)
     file_system.make_directory(folder)
-    note.write_text(inputs, "utf-8")
+    with replace_atomically(note) as file:
+        file.write(inputs.encode())
     try:
         yield
     except KeyboardInterrupt:

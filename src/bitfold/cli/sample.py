@@ -13,6 +13,7 @@ from bitfold import datasets
 from bitfold._types import AnyArray
 from bitfold.cli._outputs import check_new, explain_full_disk, remove_if_failed
 from bitfold.cli._terminal import print_summary
+from bitfold.io import file_system
 from bitfold.io.atomic import replace_atomically
 
 SAMPLES = {"digits": datasets.digits}
@@ -41,7 +42,7 @@ def sample(
     for file in arrays:
         check_new(folder / file, force=force)
     with remove_if_failed(folder), explain_full_disk(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        file_system.make_directory(folder)
         for file, array in arrays.items():
             with replace_atomically(folder / file) as opened:
                 np.save(opened, array)

@@ -10,7 +10,7 @@ import numpy as np
 from bitfold import _validation
 from bitfold._types import AnyArray, Float32Array, ProgressCallback
 from bitfold.datasets.dataset import Dataset, slice_queries
-from bitfold.errors import FormatError
+from bitfold.errors import FormatError, ParameterError
 from bitfold.io.cache import cache_rows, hash_files, make_cache_folder
 from bitfold.io.centering import scale_to_unit_length
 from bitfold.io.download import RemoteFile, find_or_download
@@ -117,8 +117,12 @@ def _read_distance(path: Path) -> str:
 
 def _read_arrays(path: Path) -> list[AnyArray]:
     """Return base, queries and neighbors."""
-    with translate_errors(path, "an HDF5 file of ann-benchmarks", *READ_ERRORS):
-        arrays = [read_vectors(path, key) for key in ("train", "test", "neighbors")]
+    expected = "an HDF5 file of ann-benchmarks"
+    try:
+        with translate_errors(path, expected, *READ_ERRORS):
+            arrays = [read_vectors(path, key) for key in ("train", "test", "neighbors")]
+    except ParameterError as error:  # an array of this name is missing
+        raise FormatError(f"{path} is not {expected}: {error}") from error
     base, queries, neighbors = arrays
     shapes = [array.shape for array in arrays]
     if base.shape[1] != queries.shape[1] or len(queries) != len(neighbors):
