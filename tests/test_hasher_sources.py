@@ -19,7 +19,7 @@ from tests.testing.test_hashers import HASHERS, hasher_id
 from threadpoolctl import threadpool_limits
 
 from bitfold.hashers import Hasher
-from bitfold.io import blocks, open_vectors, stream
+from bitfold.io import open_vectors, rows, stream
 
 DIGITS, LABELS = load_digits(return_X_y=True)
 PASSES = {"LSH": 2, "PCAH": 3, "ITQ": 3, "KSH": 4}
@@ -31,7 +31,7 @@ X, Y = DIGITS[:700].astype(np.float32), LABELS[:700]
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Use blocks of 64 rows and hold few of them, so that 700 rows fill several blocks."""
-    monkeypatch.setattr(blocks, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(rows, "BLOCK_BYTES", 1)
     monkeypatch.setattr(stream, "_MAX_BLOCK_BYTES", 1)
     with threadpool_limits(1):
         yield

@@ -25,7 +25,7 @@ DELAY_SECONDS = 0.5
 _SECONDS_PER_FRAME = 0.2
 """Time between two updates in a notebook."""
 
-_bars_enabled = False
+bars_enabled = False
 
 _drawing = threading.Lock()
 """Held by the call whose bars are shown. Calls inside it, or in other threads, show none."""
@@ -50,8 +50,8 @@ def set_progress(enabled: bool) -> None:
     >>> bf.set_progress(True)
     >>> bf.set_progress(False)
     """
-    global _bars_enabled
-    _bars_enabled = bool(enabled)
+    global bars_enabled
+    bars_enabled = bool(enabled)
 
 
 def ignore_progress(stage: str, done: int, total: int) -> None:
@@ -67,7 +67,7 @@ def show_progress(progress: ProgressCallback | None) -> Iterator[ProgressCallbac
     """Yield the callback to report to: the caller's own, one that draws bars, or a silent one."""
     if progress is not None:
         yield progress
-    elif _bars_enabled and _drawing.acquire(blocking=False):
+    elif bars_enabled and _drawing.acquire(blocking=False):
         try:
             with _draw_bars() as report:
                 yield report

@@ -23,8 +23,7 @@ from bitfold._linalg.inverted_lists import (
 )
 from bitfold._threads import borrow_buffer
 from bitfold._types import Float32Array, Float64Array, Int32Array, Int64Array
-from bitfold.io.blocks import block_length
-from bitfold.io.rows import Rows
+from bitfold.io.rows import Rows, block_length
 
 __all__ = [
     "NearestBasePoints",

@@ -8,7 +8,7 @@ import numpy as np
 
 from bitfold._threads import borrow_buffer, map_blocks, serial_blas
 from bitfold._types import Float32Array, Float64Array, StepCallback
-from bitfold.io.blocks import block_length
+from bitfold.io.rows import block_length
 
 __all__ = ["Rotation", "itq", "unit_rows"]
 

@@ -260,7 +260,7 @@ def test_codes_alone(bare: Server) -> None:
 
 MODEL = ["long.index", "--model", "long.bitfold"]
 REJECTED = {
-    "no model": (["long.index"], "Missing option '--model'."),
+    "no model": (["long.index"], "got 1 indexes and 0 models"),
     "two models": (
         [*MODEL, "--model", "short.bitfold"],
         "1 indexes and 2 models",

@@ -13,9 +13,15 @@ from numpy.typing import NDArray
 
 from bitfold._types import Float32Array
 from bitfold.errors import DataError, ParameterTypeError
-from bitfold.io import blocks, rows
-from bitfold.io.centering import scale_to_unit_length
-from bitfold.io.rows import Rows
+from bitfold.io import Stream, rows
+from bitfold.io.rows import (
+    BLOCK_BYTES,
+    Rows,
+    block_length,
+    iter_blocks,
+    iter_chosen,
+    scale_to_unit_length,
+)
 
 DTYPES = ["f2", "f4", "f8", "g", "?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", ">f4", ">i2"]
 
@@ -31,7 +37,7 @@ def read_all(rows: Rows) -> Float32Array:
 @pytest.fixture
 def short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Use blocks of 64 rows and take 10 at a time, so that a few hundred rows need several."""
-    monkeypatch.setattr(blocks, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(rows, "BLOCK_BYTES", 1)
     monkeypatch.setattr(rows, "_N_SCATTERED_ROWS", 10)
 
 
@@ -310,3 +316,36 @@ def test_error_names_the_row_of_normalized_values(value: float) -> None:
 def test_normalize_must_be_a_boolean() -> None:
     with pytest.raises(ParameterTypeError, match="normalize of T must be True or False, got 1"):
         Rows.centered(np.eye(3), "T", normalize=1)  # type: ignore[arg-type]
+
+
+# Blocks of stored rows
+
+STORED = np.arange(90).reshape(30, 3)
+
+
+def read_blocks() -> list[np.ndarray]:
+    return [STORED[:1], STORED[1:14], STORED[14:]]
+
+
+def test_block_length() -> None:
+    assert block_length(784) == BLOCK_BYTES // (4 * 784)
+    assert block_length(1) == block_length(0) == 4096
+    assert block_length(10**9) == 64
+
+
+@given(st.integers(1, 40), st.integers(1, 4), st.integers(0, 35), st.booleans())
+def test_blocks_of_arrays_and_streams(step: int, stride: int, first: int, is_stream: bool) -> None:
+    matrix = Stream.from_blocks(read_blocks) if is_stream else STORED
+    found = list(iter_blocks(matrix, step, stride=stride, first=first))
+    assert [start for start, _ in found] == list(range(first, 30, step * stride))
+    for start, values in found:
+        assert np.array_equal(values, STORED[start : start + step])
+
+
+@given(st.lists(st.integers(0, 29)), st.integers(1, 40))
+def test_chosen_rows_of_a_stream(chosen: list[int], step: int) -> None:
+    out = np.full((len(chosen), 3), -1)
+    stream = Stream.from_blocks(read_blocks)
+    for at, values in iter_chosen(stream, np.array(chosen, np.intp), step):
+        out[at] = values
+    assert np.array_equal(out, STORED[chosen])

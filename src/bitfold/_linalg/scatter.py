@@ -10,8 +10,7 @@ from scipy.sparse import csr_array
 
 from bitfold._linalg.principal import covariance
 from bitfold._types import Float32Array, Float64Array, Int64Array
-from bitfold.io.blocks import block_length
-from bitfold.io.rows import Rows
+from bitfold.io.rows import Rows, block_length
 
 
 class Scatter(NamedTuple):

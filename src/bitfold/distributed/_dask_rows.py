@@ -23,8 +23,7 @@ from bitfold._types import AnyArray, Float32Array, Float64Array, StepCallback
 from bitfold.distributed._graph import compute_in_order, make_task, send
 from bitfold.distributed._input import block_edges, list_blocks
 from bitfold.errors import DataError
-from bitfold.io.blocks import block_length
-from bitfold.io.rows import Rows
+from bitfold.io.rows import Rows, block_length
 
 R = TypeVar("R")
 

@@ -9,7 +9,7 @@ import numpy as np
 from bitfold._kernels.base_points import add_rows
 from bitfold._types import Float32Array, Float64Array, Int32Array
 from bitfold.distributed._dask_rows import BlockReader
-from bitfold.io.blocks import block_length
+from bitfold.io.rows import block_length
 from bitfold.neighbors import NearestBasePoints
 
 _N_FARTHEST_ROWS = 64

@@ -20,8 +20,7 @@ from bitfold.base_set import BaseSet, KMeansBase
 from bitfold.distributed._dask_rows import DaskRows
 from bitfold.distributed._kmeans_passes import ClusterSums
 from bitfold.distributed._kmeans_rows import N_ROUNDS, ClusterRows, WeightedPoints
-from bitfold.io.blocks import block_length
-from bitfold.io.rows import Rows
+from bitfold.io.rows import Rows, block_length
 from bitfold.neighbors import NearestBasePoints
 
 _N_CANDIDATE_STEPS = 5

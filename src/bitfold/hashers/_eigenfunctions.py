@@ -11,8 +11,7 @@ from scipy.linalg import eigh
 from bitfold._linalg.spectral import fix_signs
 from bitfold._types import Float32Array, Float64Array, Int64Array, IntpArray
 from bitfold.hashers.sh import Extent
-from bitfold.io.blocks import block_length
-from bitfold.io.rows import Rows
+from bitfold.io.rows import Rows, block_length
 
 N_BINS = 256
 """Number of bins along a direction at which eigenfunctions are computed."""

@@ -14,8 +14,7 @@ from bitfold._types import Float32Array, Float64Array, Int64Array, ProgressCallb
 from bitfold.errors import DataError
 from bitfold.hashers._labels import LabeledRows, SupervisedMixin, find_labeled_rows
 from bitfold.hashers.base.linear import LinearHasher
-from bitfold.io.blocks import block_length
-from bitfold.io.rows import Rows
+from bitfold.io.rows import Rows, block_length
 
 MAX_SAMPLE_ROWS = 1 << 16
 """Maximum number of rows that pairs are drawn from."""

@@ -25,8 +25,7 @@ from bitfold.hashers._eigenfunctions import (
 )
 from bitfold.hashers.base.hasher import Hasher
 from bitfold.hashers.sh import measure_extent
-from bitfold.io.blocks import block_length
-from bitfold.io.rows import Rows
+from bitfold.io.rows import Rows, block_length
 
 BANDWIDTH_FRACTION = 0.25
 """Default σ as a fraction of the root mean squared distance of two points."""

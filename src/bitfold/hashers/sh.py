@@ -11,8 +11,7 @@ from bitfold._linalg.principal import principal_directions
 from bitfold._types import Float32Array, Float64Array, IntpArray, ProgressCallback
 from bitfold.errors import DataError
 from bitfold.hashers.base.periodic import PeriodicHasher
-from bitfold.io.blocks import block_length
-from bitfold.io.rows import Rows
+from bitfold.io.rows import Rows, block_length
 
 _MAX_FLOAT32 = float(np.finfo(np.float32).max)
 

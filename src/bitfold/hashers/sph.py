@@ -13,8 +13,7 @@ from bitfold._threads import map_blocks
 from bitfold._types import BoolArray, Float32Array, ProgressCallback, Seed, StepCallback
 from bitfold.codes import Codes
 from bitfold.hashers.base.hasher import Hasher
-from bitfold.io.blocks import block_length
-from bitfold.io.rows import Rows
+from bitfold.io.rows import Rows, block_length
 
 MEAN_TOLERANCE = 0.10
 """Largest accepted mean of |o_ij - n/4|, in units of n/4 (ε_m of the paper)."""

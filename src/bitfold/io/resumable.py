@@ -24,10 +24,9 @@ from bitfold.codes import Codes, count_bytes
 from bitfold.errors import InputChangedError, NewerFormatError
 from bitfold.io import file_system, sources
 from bitfold.io.atomic import acquire_lock, remove_lock, replace_atomically, resolve_target
-from bitfold.io.blocks import count_features, count_rows
 from bitfold.io.codes_file import encode_codes_header, encode_npy_header, is_npy_name
 from bitfold.io.file_checks import check_version, parse_json_object
-from bitfold.io.rows import Rows
+from bitfold.io.rows import Rows, count_features, count_rows
 from bitfold.io.stream import Stream
 
 _NOTE_VERSION = 1

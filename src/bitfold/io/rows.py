@@ -11,26 +11,115 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bitfold import _validation
+from bitfold._kernels.induction import center_rows, center_unit_rows
 from bitfold._progress import ignore_step
 from bitfold._threads import borrow_buffer, map_blocks
-from bitfold._types import AnyArray, Float32Array, StepCallback
-from bitfold.io.blocks import (
-    Block,
-    block_length,
-    count_features,
-    count_rows,
-    iter_blocks,
-    iter_chosen,
-)
-from bitfold.io.centering import subtract_center, subtract_center_of_unit_rows
+from bitfold._types import AnyArray, Float32Array, Float64Array, IntpArray, StepCallback
 from bitfold.io.memory_map import release_pages
 from bitfold.io.stream import Stream
+
+BLOCK_BYTES = 2 << 20
+"""Size of one block of float32, which roughly fits in the cache of a core."""
+
+
+def block_length(width: int) -> int:
+    """Return the number of rows of ``width`` float32 values that make one block.
+
+    Parameters
+    ----------
+    width
+        Number of columns.
+
+    Returns
+    -------
+    From 64 to 4,096 rows.
+
+    Examples
+    --------
+    >>> block_length(1024)
+    512
+    """
+    return int(np.clip(BLOCK_BYTES // (4 * max(width, 1)), 64, 4096))
+
+
+class Block(NamedTuple):
+    """Consecutive rows, and the number of the first.
+
+    Examples
+    --------
+    >>> start, values = Block(64, np.zeros((2, 3)))
+    >>> range(start, start + len(values))
+    range(64, 66)
+    """
+
+    start: int
+    values: AnyArray
+
+
+def iter_blocks(matrix: Any, step: int, *, stride: int = 1, first: int = 0) -> Iterator[Block]:
+    """Yield the rows of a matrix or stream in order, as they are stored.
+
+    Parameters
+    ----------
+    matrix
+        An array, memory map or stream.
+    step
+        Rows per block.
+    stride
+        Yield every ``stride``-th block only.
+    first
+        Row to start with.
+
+    Yields
+    ------
+    Blocks of rows; of an array or a memory map, views that have not been read yet.
+
+    Examples
+    --------
+    >>> [block.start for block in iter_blocks(np.zeros((5, 2)), 2)]
+    [0, 2, 4]
+    """
+    start = first
+    while (n_rows := count_rows(matrix)) is None or start < n_rows:
+        values = matrix[start : start + step]
+        if not len(values):  # the end of a stream of unknown length
+            return
+        yield Block(start, values)
+        start += step * stride
+
+
+def iter_chosen(
+    stream: Stream, indices: NDArray[np.integer[Any]], step: int
+) -> Iterator[tuple[IntpArray, AnyArray]]:
+    """Yield chosen rows of a stream, read forward in blocks of at most ``step`` rows.
+
+    Each result is the positions of some rows in ``indices``, and these rows as they are stored.
+    """
+    order = np.argsort(indices, kind="stable")
+    ascending, done = indices[order], 0
+    while done < len(ascending):
+        start = int(ascending[done])
+        end = int(np.searchsorted(ascending, start + step))
+        chosen = ascending[done:end]
+        yield order[done:end], stream[start : int(chosen[-1]) + 1][chosen - start]
+        done = end
+
+
+def count_features(matrix: Any) -> int:
+    """Return the number of columns, without counting the rows of a stream."""
+    return int(matrix.n_features if isinstance(matrix, Stream) else matrix.shape[1])
+
+
+def count_rows(matrix: Any) -> int | None:
+    """Return the number of rows, or None if a stream does not know it yet."""
+    return matrix.n_rows if isinstance(matrix, Stream) else len(matrix)
+
 
 R = TypeVar("R")
 
@@ -282,3 +371,54 @@ class Rows:
             for number, row in zip(numbers, stored, strict=True):
                 _validation.check_finite(row[None], self.owner, first_row=int(number))
         return out
+
+
+def subtract_center(stored: AnyArray, center: Float32Array, out: Float32Array) -> float:
+    """Write ``stored - center`` as float32; return the sum of squares."""
+    if stored.dtype == np.float32 and stored.dtype.isnative and stored.flags.c_contiguous:
+        return float(center_rows(stored, center, out))
+    # float32 cannot represent all integers of 32 bits and more.
+    is_wide = stored.dtype.itemsize > 2 and stored.dtype != np.float32
+    dtype = np.float64 if is_wide else np.float32
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.subtract(stored, center, out=out, dtype=dtype, casting="unsafe")
+        flat = out.reshape(-1)
+        return float(np.dot(flat, flat))
+
+
+def subtract_center_of_unit_rows(stored: AnyArray, center: AnyArray, out: AnyArray) -> bool:
+    """Write ``stored / |stored| - center``; return whether all stored values can be used."""
+    is_plain = stored.dtype in (np.float32, np.float64) and stored.dtype.isnative
+    if not (is_plain and stored.flags.c_contiguous):
+        stored = np.ascontiguousarray(stored, np.float64)
+    return bool(center_unit_rows(stored, center, out))
+
+
+def scale_to_unit_length(matrix: AnyArray, owner: str) -> Float64Array:
+    """Return rows scaled to unit length, as hashers with ``normalize=True`` scale them.
+
+    Parameters
+    ----------
+    matrix
+        One vector per row, of numbers of any type.
+    owner
+        Name of the caller, for error messages.
+
+    Returns
+    -------
+    The scaled rows. Rows of zeros remain zero.
+
+    Raises
+    ------
+    DataError
+        If a value is not finite, or too large for float32.
+
+    Examples
+    --------
+    >>> scale_to_unit_length(np.array([[0.0, 2.0], [0.0, 0.0]]), "example").tolist()
+    [[0.0, 1.0], [0.0, 0.0]]
+    """
+    out = np.empty(matrix.shape)
+    if not subtract_center_of_unit_rows(matrix, np.zeros(matrix.shape[1]), out):
+        _validation.check_finite(matrix, owner)
+    return out

@@ -12,7 +12,6 @@ import numpy as np
 from bitfold import _validation
 from bitfold._types import AnyArray
 from bitfold.errors import FormatError
-from bitfold.io.blocks import count_rows
 from bitfold.io.formats.csv import open_csv, read_csv_labels
 from bitfold.io.formats.hdf5 import open_hdf5, read_hdf5_labels
 from bitfold.io.formats.jsonl import open_jsonl, read_jsonl_labels
@@ -23,6 +22,7 @@ from bitfold.io.formats.safetensors import open_safetensors, read_safetensors_la
 from bitfold.io.formats.texmex import open_texmex
 from bitfold.io.formats.text import read_text_labels
 from bitfold.io.formats.zarr import open_zarr
+from bitfold.io.rows import count_rows
 from bitfold.io.stream import Stream
 
 

@@ -16,8 +16,7 @@ from bitfold._types import AnyArray, Float32Array, ProgressCallback, StepCallbac
 from bitfold.codes import Codes, count_bytes
 from bitfold.errors import DataError
 from bitfold.hashers.base.state import FittedState
-from bitfold.io.blocks import block_length, count_features
-from bitfold.io.rows import Rows
+from bitfold.io.rows import Rows, block_length, count_features
 from bitfold.io.sources import check_source
 from bitfold.io.stream import Stream
 

@@ -12,8 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import _get_feature_names, check_is_fitted
 
-from bitfold import _validation
-from bitfold._progress import show_progress
+from bitfold import _progress, _validation
 from bitfold._threads import serial_blas
 from bitfold._types import PathLike, ProgressCallback, UInt8Array
 from bitfold.errors import DataError
@@ -135,6 +134,9 @@ class Hasher(Encoder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         DataError
             If the vectors or labels cannot be used.
         """
+        if progress is None and _progress.bars_enabled:
+            with _progress.show_progress(None) as bars:
+                return self.fit(X, y, progress=bars)
         owner = type(self).__name__
         _validation.check_not_absurd(getattr(self, "n_bits", None), owner)
         if isinstance(X, np.ndarray):
@@ -142,10 +144,10 @@ class Hasher(Encoder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         else:
             matrix = check_source(X, owner, min_rows=2, single_pass=False)
             names = None if isinstance(matrix, Stream) else _get_feature_names(X)
-        with show_progress(progress) as report:
-            on_step = partial(report, "mean")
-            rows = Rows.centered(matrix, owner, normalize=self.normalize, on_step=on_step)
-            return self.fit_rows(rows, y, feature_names=names, progress=report)
+        report = progress or (lambda stage, done, total: None)
+        on_step = partial(report, "mean")
+        rows = Rows.centered(matrix, owner, normalize=self.normalize, on_step=on_step)
+        return self.fit_rows(rows, y, feature_names=names, progress=report)
 
     def fit_rows(
         self,
@@ -181,10 +183,13 @@ class Hasher(Encoder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         DataError
             If the vectors or labels cannot be used.
         """
+        if progress is None and _progress.bars_enabled:
+            with _progress.show_progress(None) as bars:
+                return self.fit_rows(rows, y, feature_names=feature_names, progress=bars)
         _validation.check_not_absurd(getattr(self, "n_bits", None), rows.owner)
         # On one thread of BLAS, the same data give the same model on any number of cores.
-        with show_progress(progress) as report, serial_blas():
-            fitted = self._learn(rows, y, report)
+        with serial_blas():
+            fitted = self._learn(rows, y, progress or (lambda stage, done, total: None))
         _check_finite_state(fitted, rows.owner)
         for name in ("feature_names_in_", *self._optional_arrays):
             self.__dict__.pop(name, None)

@@ -11,7 +11,7 @@ import numpy as np
 
 from bitfold._types import Float32Array
 from bitfold.errors import FormatError
-from bitfold.io.blocks import block_length
+from bitfold.io.rows import block_length
 
 _MAX_RECORD_CHARS = 32 << 20
 """Maximum length of a record: a file without line breaks must not fill the memory."""
