@@ -14,7 +14,7 @@ from bitfold._types import BoolArray, Int64Array, UInt32Array, UInt64Array
 _MAX_INSERTED = 64
 """Lists up to this length are sorted by insertion."""
 
-_DIGIT_BITS = 8
+_DIGIT_BITS = 10
 
 _AHEAD = 16
 """Number of codes whose items are loaded ahead, because each is a cache miss."""

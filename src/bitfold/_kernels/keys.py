@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import njit
 from numba.extending import register_jitable
 
 from bitfold._types import Int32Array, Int64Array, UInt64Array
@@ -31,6 +32,15 @@ def item_of(key: Any) -> Any:
     return key & _ITEM_MASK
 
 
+@njit(nogil=True, cache=True)
+def _unpack(keys: UInt64Array, distances: Int32Array, items: Int64Array) -> None:
+    for i in range(keys.shape[0]):
+        distances[i] = distance_of(keys[i])
+        items[i] = item_of(keys[i])
+
+
 def unpack_keys(keys: UInt64Array) -> tuple[Int32Array, Int64Array]:
     """Return the distances and the items of keys."""
-    return distance_of(keys).astype(np.int32), item_of(keys).astype(np.int64)
+    distances, items = np.empty(len(keys), np.int32), np.empty(len(keys), np.int64)
+    _unpack(keys, distances, items)
+    return distances, items

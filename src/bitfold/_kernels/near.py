@@ -175,6 +175,32 @@ def list_near(
 
 
 @njit(nogil=True, cache=True)
+def _keep_new(
+    words: UInt64Array,
+    places: Int64Array,
+    n_places: int,
+    word: Any,
+    masks: Words,
+    radii: Int64Array,
+    part: int,
+) -> int:
+    """Drop the places of codes of one word that an earlier part has found; return their number.
+
+    Near codes are near in several parts, so most places are dropped before more memory is read.
+    """
+    n_new = np.uint64(0)
+    for i in range(n_places):
+        place = places[i]
+        difference = words[np.uint64(place)] ^ word
+        is_new = True
+        for p in range(part):
+            is_new &= popcount(difference & masks[p, 0]) > radii[p]
+        places[n_new] = place
+        n_new += np.uint64(is_new)
+    return np.int64(n_new)
+
+
+@njit(nogil=True, cache=True)
 def append_near(
     words: UInt64Array,
     order: UInt32Array,
@@ -194,15 +220,14 @@ def append_near(
     Codes that an earlier part has found, see ``masks`` and ``radii``, are skipped. Return the new
     number of keys. Codes of one word are not read again, because that would be a cache miss.
     """
+    has_one_word = columns.shape[0] == 1
+    if has_one_word and part:
+        n_places = _keep_new(words, places, n_places, query[0], masks, radii, part)
     for i in range(n_places):
         prefetch(order, places[min(i + _AHEAD, n_places - 1)])
         code = np.int64(order[places[i]])
-        if columns.shape[0] == 1:
-            difference = words[places[i]] ^ query[0]
-            d = popcount(difference)
-            is_new = True
-            for p in range(part):
-                is_new &= popcount(difference & masks[p, 0]) > radii[p]
+        if has_one_word:
+            d, is_new = popcount(words[places[i]] ^ query[0]), True
         else:
             d = measure_code(columns, code, query, limit)
             is_new = d <= limit and not _is_found_earlier(columns, code, query, masks, radii, part)

@@ -109,7 +109,14 @@ class Segment:
 
     def ids_of(self, items: NDArray[np.integer]) -> Ids:
         """Return the ids of some items."""
-        return np.take(self.ids, items)
+        first = self.first_id
+        return np.take(self.ids, items) if first is None else first + items.astype(np.int64)
+
+    @property
+    def first_id(self) -> int | None:
+        """The first id if all are consecutive, as automatic ids are; else None."""
+        n, ids = self.n_items, self.ids
+        return int(ids[0]) if n and int(ids[-1]) - int(ids[0]) == n - 1 else None
 
     def item_words(self, items: NDArray[np.integer] | None = None) -> Words:
         """Return the codes of some or all items, one row per item."""
@@ -164,9 +171,9 @@ class Segment:
         """Return the item of each id, live or deleted, -1 for unknown ids."""
         if not self.n_items:
             return np.full(len(ids), -1, np.int64)
-        first, last = int(self.ids[0]), int(self.ids[-1])
-        if last - first == self.n_items - 1:  # consecutive, as automatic ids are
-            return np.where((ids >= first) & (ids <= last), ids - first, -1)
+        first = self.first_id
+        if first is not None:
+            return np.where((ids >= first) & (ids < first + self.n_items), ids - first, -1)
         positions = np.searchsorted(self.ids, ids)
         positions[positions == self.n_items] = 0
         return np.where(self.ids[positions] == ids, positions, -1)

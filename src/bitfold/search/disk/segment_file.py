@@ -12,10 +12,9 @@ from copy import copy
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfold._threads import lazy_property
-from bitfold._types import AnyArray, BoolArray, Ids, Int64Array, UInt32Array, Words
+from bitfold._types import AnyArray, BoolArray, Ids, UInt32Array, Words
 from bitfold.errors import FormatError
 from bitfold.io.array_file import ArrayFile, ArrayLayout, write_arrays
 from bitfold.search.arrays import read_only
@@ -96,12 +95,11 @@ class StoredSegment(Segment):
         may_write: Callable[[], bool] = lambda: False,
     ) -> StoredSegment:
         """Write codes and ids; of consecutive ids only the first is stored."""
-        ids, n = segment.ids, segment.n_items
-        consecutive = n > 0 and int(ids[-1]) - int(ids[0]) == n - 1
-        meta = {"n_items": n, "first_id": int(ids[0]) if consecutive else None}
+        first, ids = segment.first_id, segment.ids
+        meta = {"n_items": segment.n_items, "first_id": first}
         arrays: dict[str, AnyArray] = {
             "words": segment.words,
-            "ids": ids[:0] if consecutive else ids,
+            "ids": ids if first is None else ids[:0],
             "starts": segment.starts,
             "members": segment.members,
         }
@@ -109,6 +107,11 @@ class StoredSegment(Segment):
         stored = cls(path, n_bits, may_write)
         stored.tables.adopt(segment.tables)
         return stored
+
+    @property
+    def first_id(self) -> int | None:
+        """The first id if all are consecutive; the others are not in the file then."""
+        return self._first_id
 
     @lazy_property
     def words(self) -> Words:
@@ -194,17 +197,6 @@ class StoredSegment(Segment):
         for name in ("n_deleted", "live"):
             vars(other).pop(name, None)
         return other
-
-    def ids_of(self, items: NDArray[np.integer]) -> Ids:
-        """Return the ids of some items."""
-        first = self._first_id
-        return super().ids_of(items) if first is None else first + items.astype(np.int64)
-
-    def _locate(self, ids: Ids) -> Int64Array:
-        first = self._first_id
-        if first is None:
-            return super()._locate(ids)
-        return np.where((ids >= first) & (ids < first + self.n_items), ids - first, -1)
 
     def _with_deleted(self, deleted: BoolArray) -> Segment:
         return self.with_marks(read_only(deleted))
