@@ -152,9 +152,12 @@ def compare_filters() -> list[Ratio]:
 
 def compare_kmeans() -> Ratio:
     """Compare clustering with bare passes of xor and popcount, one per iteration and center."""
-    codes, centers = make_random_codes(N_ROWS, 64, 0), make_random_codes(N_CLUSTERS, 64, 1)
+    rng, centers = np.random.default_rng(0), make_random_codes(N_CLUSTERS, 64, 1)
+    # Bits of codes in groups are flipped; the majorities of plain random codes would not move.
+    flips = np.packbits(rng.random((N_ROWS, 64), np.float32) < 0.15, axis=1)
+    codes = bf.Codes(centers.packed[rng.integers(N_CLUSTERS, size=N_ROWS)] ^ flips, 64)
     words = np.ascontiguousarray(codes.words().T)
-    kmeans = bf.HammingKMeans(N_CLUSTERS, max_iter=5, tol=0, random_state=0)
+    kmeans = bf.HammingKMeans(N_CLUSTERS, max_iter=10, tol=0, random_state=0)
     scan_codes(centers[:2], words)  # compiles the kernels
     kmeans.fit(codes[:N_CLUSTERS])
     ours, limit = time_both(lambda: kmeans.fit(codes), lambda: scan_codes(centers, words))

@@ -80,24 +80,31 @@ def find_centers(
 
 @njit(nogil=True, cache=True)
 def sum_distances(
-    words: Words,
-    first: int,
-    last: int,
-    candidates: Words,
-    nearest: Int64Array,
-    weights: Int64Array,
-    totals: Int64Array,
-) -> None:
-    """Add the weighted distances to the nearest center, if each candidate were one more."""
-    buffer = np.empty(CHUNK, np.int64)
-    for start in range(first, last, CHUNK):
-        stop = min(start + CHUNK, last)
+    words: Words, candidates: Int64Array, nearest: Int64Array, weights: Int64Array
+) -> Int64Array:
+    """Return the sum of distances to the nearest center, if each candidate were one more."""
+    totals, buffer = np.zeros(candidates.shape[0], np.int64), np.empty(CHUNK, np.int64)
+    for start in range(0, words.shape[1], CHUNK):
+        stop = min(start + CHUNK, words.shape[1])
+        near, weight = nearest[start:stop], weights[start:stop]
         for c in range(candidates.shape[0]):
-            measure_codes(words, start, stop, candidates[c], buffer)
+            measure_codes(words, start, stop, words[:, candidates[c]], buffer)
             total = 0
-            for i in range(stop - start):
-                total += min(buffer[i], nearest[start + i]) * weights[start + i]
+            for i in range(near.shape[0]):
+                total += min(buffer[i], near[i]) * weight[i]
             totals[c] += total
+    return totals
+
+
+@njit(nogil=True, cache=True)
+def lower_distances(words: Words, center: int, nearest: Int64Array) -> None:
+    """Update the distances to the nearest center after one of the codes has become a center."""
+    buffer = np.empty(CHUNK, np.int64)
+    for start in range(0, words.shape[1], CHUNK):
+        stop = min(start + CHUNK, words.shape[1])
+        measure_codes(words, start, stop, words[:, center], buffer)
+        for i in range(start, stop):
+            nearest[i] = min(nearest[i], buffer[i - start])
 
 
 @njit(nogil=True, cache=True)

@@ -20,9 +20,9 @@ from bitfold.estimators.binarize import to_codes
 _CODES_PER_BLOCK = 1 << 14
 """Number of codes that a thread compares with all centers."""
 
-_SEEDING_CODES_PER_CLUSTER = 64
+_SEEDING_CODES_PER_CLUSTER = 32
 """The first centers are chosen among this many codes per cluster: more change the result little,
-and would take longer than the iterations."""
+and take as long as several iterations. So few are not split over threads."""
 
 _MIN_SEEDING_CODES = 1 << 14
 
@@ -281,27 +281,10 @@ def _choose_seeds(
         if not mass[-1]:  # every distinct code is a center
             break
         drawn = np.searchsorted(mass, rng.integers(mass[-1], size=n_trials), "right")
-        totals = _sum_distances(columns, drawn, nearest, weights)
+        totals = majority.sum_distances(columns, drawn, nearest, weights)
         seeds[c] = drawn[np.argmin(totals)]
-        _, distances = _assign(columns, columns[:, seeds[c] : seeds[c] + 1].T.copy())
-        np.minimum(nearest, distances, out=nearest)
+        majority.lower_distances(columns, seeds[c], nearest)
     return seeds
-
-
-def _sum_distances(
-    columns: Words, drawn: Int64Array, nearest: Int64Array, weights: Int64Array
-) -> Int64Array:
-    """Return the sum of distances to the nearest center, if each drawn code were one more."""
-    candidates, n = np.ascontiguousarray(columns[:, drawn].T), columns.shape[1]
-
-    def add(first: int) -> Int64Array:
-        totals = np.zeros(len(drawn), np.int64)
-        last = min(first + _CODES_PER_BLOCK, n)
-        majority.sum_distances(columns, first, last, candidates, nearest, weights, totals)
-        return totals
-
-    blocks = range(0, n, _CODES_PER_BLOCK)
-    return sum(map_blocks(add, blocks), start=np.zeros(len(drawn), np.int64))
 
 
 def _to_codes(words: Words, n_bits: int) -> Codes:
