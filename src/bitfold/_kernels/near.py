@@ -183,7 +183,7 @@ def _keep_new(
     masks: Words,
     radii: Int64Array,
     part: int,
-) -> int:
+) -> np.int64:
     """Drop the places of codes of one word that an earlier part has found; return their number.
 
     Near codes are near in several parts, so most places are dropped before more memory is read.
