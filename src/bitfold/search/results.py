@@ -29,7 +29,7 @@ class Hits(NamedTuple):
           distance 0;
         - by :class:`RerankByVectors`: float32, its metric.
     n_tied
-        How many of the stored items are as far as the last item returned, one number per query.
+        How many of the items searched are as far as the last item returned, one number per query.
         The last item itself is counted, so 1 means that there is no tie. If more items are tied
         than the row shows, they were left out only because their ids are larger. The asymmetric
         distances of ``query_embedding`` are compared in float64, before they are rounded. None
