@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 import bitfold as bf
 from bitfold.errors import ParameterError, ParameterTypeError
+from bitfold.hashers import SpH
 
 Bits = NDArray[np.uint8]
 SCALES = ("normal", "integers", "extreme", "tiny", "zeros")
@@ -180,3 +181,36 @@ def test_no_queries_and_an_empty_index() -> None:
     index.add(bf.Codes.from_bits(REALS > 0))
     hits = index.search(bf.Codes.from_bits(nothing > 0), query_embedding=nothing)
     assert hits.ids.shape == (0, 2)
+
+
+def test_spherical_search_has_candidates_and_filters() -> None:
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 2, (80, 24), np.uint8)
+    codes, index = bf.Codes.from_bits(bits), bf.HammingIndex(24)
+    index.add(codes[:50])
+    index.add(codes[50:])
+    distances = SpH.distance(codes[:4], codes)
+    hits = index.search(codes[:4], 9, distance="spherical")
+    assert hits.distances.dtype == np.float32
+    assert_is_oracle(hits, distances, np.arange(80), 9)
+    kept = np.arange(0, 80, 3)
+    among = index.search(codes[:4], 9, distance="spherical", among=kept)
+    assert_is_oracle(among, distances[:, kept], kept, 9)
+    # With as many candidates as results, re-ranking only changes their order.
+    rerank = bf.RerankByVectors(bits, bits[:4], n_candidates=9)
+    again = index.search(codes[:4], 9, distance="spherical", rerank=rerank)
+    np.testing.assert_array_equal(np.sort(again.ids, axis=1), np.sort(hits.ids, axis=1))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "requirement"),
+    [
+        ({"distance": "jaccard"}, "one of 'hamming', 'spherical', got 'jaccard'"),
+        ({"distance": "spherical", "query_embedding": np.ones((1, 8))}, "query_embedding"),
+    ],
+)
+def test_invalid_distances_raise(arguments: dict[str, Any], requirement: str) -> None:
+    index = bf.HammingIndex(8)
+    index.add(bf.Codes.from_bits(np.eye(8)))
+    with pytest.raises(ParameterError, match=requirement):
+        index.search(bf.Codes.from_bits(np.ones((1, 8))), **arguments)

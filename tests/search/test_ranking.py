@@ -25,6 +25,13 @@ def measure(bits: NDArray[np.uint8], reals: NDArray[np.float32]) -> NDArray[np.f
     return np.array(rows)
 
 
+def measure_spherical(bits: NDArray[np.uint8], query: NDArray[np.uint8]) -> NDArray[np.float64]:
+    """Return the bits that differ, divided by those that are 1 in both."""
+    n_one, n_both = (bits != query).sum(axis=1), (bits & query).sum(axis=1)
+    distances: NDArray[np.float64] = n_one / np.maximum(n_both, 1 / bits.shape[1])
+    return distances
+
+
 def rank(distances: NDArray[Any], ids: NDArray[np.int64], k: int) -> Hits:
     """Return the hits of brute force."""
     order = np.array([np.lexsort((ids, row))[:k] for row in distances])
@@ -39,19 +46,21 @@ def assert_equal_hits(found: Hits, expected: Hits) -> None:
 
 
 def assert_exact(bits: Any, ids: Any, reals: Any, k: int, deleted: Any = ()) -> None:
-    """Compare both kinds of search with brute force, by both kinds of kernels."""
+    """Compare all kinds of search with brute force, by both kinds of kernels."""
     index, queries = bf.HammingIndex(bits.shape[1]), bf.Codes.from_bits(reals > 0)
     index.add(bf.Codes.from_bits(bits), ids=ids)
     index.remove(ids[deleted] if len(deleted) else [])
     kept = np.setdiff1d(np.arange(len(ids)), deleted)
     bits, ids = bits[kept], ids[kept]
     hamming = np.array([(bits != query).sum(axis=1) for query in queries.unpack()])
-    expected = rank(hamming, ids, k), rank(measure(bits, reals), ids, k)
+    spherical = np.array([measure_spherical(bits, query) for query in queries.unpack()])
+    expected = [rank(distances, ids, k) for distances in (hamming, measure(bits, reals), spherical)]
     for largest in (0, 300):
         with patch.object(ranking, "_MAX_K_BY_INSERTION", largest):
             assert_equal_hits(index.search(queries, k), expected[0])
             found = index.search(queries, k, query_embedding=reals)
             assert_equal_hits(found, expected[1])
+            assert_equal_hits(index.search(queries, k, distance="spherical"), expected[2])
 
 
 @st.composite

@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from bitfold._kernels.hit_lists import append_items, sort_keys
-from bitfold._kernels.near import LANES, append_near, list_near, scan_codes
+from bitfold._kernels.hit_lists import append_items, reserve, sort_keys
+from bitfold._kernels.near import append_near, list_near, scan_codes
 from bitfold._kernels.prefetching import prefetch
+from bitfold._kernels.ranking import TILE
 from bitfold._types import BoolArray, Int64Array, UInt32Array, UInt64Array, Words
 
 _AHEAD = 4
@@ -209,8 +210,7 @@ def probe_within(
     range_begins = np.empty(flips.shape[0] + 1, np.int64)
     range_ends = np.empty(flips.shape[0] + 1, np.int64)
     range_counts = np.empty(n_parts, np.int64)
-    buffer = np.empty(LANES, np.int64)
-    places = np.empty(max_codes, np.int64)
+    places = np.empty(max_codes + 1, np.int64)
     codes = np.empty(columns.shape[1], np.uint64)
     keys = np.empty(16 * queries.shape[0], np.uint64)
     values = np.empty((queries.shape[0], n_parts), np.int64)
@@ -232,7 +232,7 @@ def probe_within(
             first = flip_ends[part]
         n_near = 0
         if n_codes > max_codes:
-            n_near = scan_codes(columns, query, radius, n_words, buffer, codes)
+            n_near = scan_codes(columns, 0, columns.shape[1], query, radius, n_words, codes, 0)
         elif n_codes:
             first = np.int64(0)
             for part in range(n_parts):
@@ -266,13 +266,30 @@ def scan_within(
     deleted: BoolArray,
     ends: Int64Array,
 ) -> UInt64Array:
-    """Return the sorted keys of all items within ``radius`` of each query, by scans."""
-    buffer = np.empty(LANES, np.int64)
-    codes = np.empty(columns.shape[1], np.uint64)
-    keys = np.empty(16 * queries.shape[0], np.uint64)
-    filled = 0
-    for q in range(queries.shape[0]):
-        n_near = scan_codes(columns, queries[q], radius, n_words, buffer, codes)
+    """Return the sorted keys of all items within ``radius`` of each query, by scans.
+
+    All queries scan a tile of the codes before the next one, so that it stays in the cache.
+    """
+    n, n_codes = queries.shape[0], columns.shape[1]
+    tile = TILE // n_words
+    n_tiles = -(-n_codes // tile)
+    found, n_found = np.empty(tile + 16 * n, np.uint64), 0
+    found_ends = np.empty((n_tiles, n), np.int64)
+    for t in range(n_tiles):
+        first, last = t * tile, min((t + 1) * tile, n_codes)
+        for q in range(n):
+            found = reserve(found, n_found + last - first)
+            n_found = scan_codes(columns, first, last, queries[q], radius, n_words, found, n_found)
+            found_ends[t, q] = n_found
+    codes = np.empty(n_codes, np.uint64)
+    keys, filled = np.empty(16 * n, np.uint64), 0
+    for q in range(n):
+        n_near = 0
+        for t in range(n_tiles):
+            end = found_ends[t, q]
+            begin = found_ends[t, q - 1] if q else found_ends[t - 1, n - 1] if t else 0
+            codes[n_near : n_near + end - begin] = found[begin:end]
+            n_near += end - begin
         previous = filled
         keys, filled = append_items(codes[:n_near], starts, members, deleted, keys, filled)
         sort_keys(keys[previous:filled], n_items, radius)

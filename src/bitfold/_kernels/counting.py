@@ -12,9 +12,10 @@ import numpy as np
 from numba import njit
 
 from bitfold._kernels.keys import distance_of, item_of, pack_key
+from bitfold._kernels.marks import CODES_PER_RUN, find_near, make_buffers, measure_code
 from bitfold._kernels.postings import count_live, live_item, member_range
 from bitfold._kernels.ranking import TILE
-from bitfold._kernels.scan import CHUNK, find_chunk, measure_codes
+from bitfold._kernels.scan import CHUNK, measure_codes
 from bitfold._types import (
     BoolArray,
     Int32Array,
@@ -31,16 +32,13 @@ STRIDE = 64
 ROOM = 4
 """Number of entries of the buffer of a query, in units of k, unless there are fewer items."""
 
-_SMALL_CHUNK = 64
-"""Number of codes scanned together: fewer than for small k, because more chunks have near codes."""
-
 _NO_BOUND = (1 << 63) - 1
 
 
 @njit(nogil=True, cache=True)
-def count_needed(k: int) -> int:
-    """Return the number of items in the sample within a distance that probably has k items."""
-    expected = k / STRIDE
+def count_needed(k: int, share: float) -> int:
+    """Return the number of items in a share of all, within a distance that probably has k items."""
+    expected = k * share
     return int(expected + 3 * np.sqrt(expected) + 4)
 
 
@@ -85,6 +83,37 @@ def _drop_far_keys(
 
 
 @njit(nogil=True, cache=True)
+def _rank_single_items(
+    query: Words,
+    words: Words,
+    first: int,
+    last: int,
+    k: int,
+    keys: UInt64Array,
+    counts: Int64Array,
+    filled: int,
+    total: int,
+    limit: int,
+    ties: UInt64Array,
+    marks: UInt64Array,
+    near: Int64Array,
+) -> tuple[int, int, int]:
+    """Do what :func:`_rank_tile` does if each code has one item, which has the code's number."""
+    for start in range(first, last, CODES_PER_RUN):
+        n_near = find_near(words, start, last, query, words.shape[0], limit, marks, near)
+        if filled + n_near > keys.shape[0]:
+            n_ties = k - (total - counts[limit])
+            filled, _ = _drop_far_keys(keys, filled, limit, n_ties, True, ties)
+        for i in range(n_near):
+            d = measure_code(words, near[i], query, limit)
+            keys[filled] = pack_key(d, near[i])
+            counts[d] += 1
+            filled += 1
+        total, limit = lower_limit(counts, total + n_near, limit, k)
+    return filled, total, limit
+
+
+@njit(nogil=True, cache=True)
 def _rank_tile(
     query: Words,
     words: Words,
@@ -100,36 +129,35 @@ def _rank_tile(
     total: int,
     limit: int,
     bound: int,
-    buffer: Int64Array,
     ties: UInt64Array,
+    marks: UInt64Array,
+    near: Int64Array,
 ) -> tuple[int, int, int, int]:
     """Count the items of the codes [first, last), and append the keys of those within the limit.
 
     Return the number of keys, the number of items within the limit, the limit, and the largest
     item at the limit that can still be among the nearest.
     """
-    # If each code has one item, later ties are only counted: items are ascending.
-    has_one_item = not starts.shape[0] and not deleted.shape[0]
-    start, _ = find_chunk(words, query, first, last, limit, buffer, _SMALL_CHUNK)
-    while start < last:
-        stop = min(start + _SMALL_CHUNK, last)
-        measure_codes(words, start, stop, query, buffer)
-        for i in range(stop - start):
-            d = buffer[i]
+    if not starts.shape[0] and not deleted.shape[0]:
+        filled, total, limit = _rank_single_items(
+            query, words, first, last, k, keys, counts, filled, total, limit, ties, marks, near
+        )
+        return filled, total, limit, bound
+    for start in range(first, last, CODES_PER_RUN):
+        for i in range(find_near(words, start, last, query, words.shape[0], limit, marks, near)):
+            code = near[i]
+            d = measure_code(words, code, query, limit)
             if d > limit:
                 continue
-            n_live = count_live(start + i, starts, members, deleted)
+            n_live = count_live(code, starts, members, deleted)
             counts[d] += n_live
-            if d == limit and total >= k and has_one_item:
-                total += n_live
-                continue
             old_limit = limit
             total, limit = lower_limit(counts, total + n_live, limit, k)
             if limit < old_limit:
                 bound = _NO_BOUND
             if d > limit:
                 continue
-            begin, end = member_range(start + i, starts)
+            begin, end = member_range(code, starts)
             n_appended = 0
             for e in range(begin, end):
                 item = live_item(e, members, deleted)
@@ -139,11 +167,10 @@ def _rank_tile(
                     break  # the items of a code are ascending
                 if filled == keys.shape[0]:
                     n_ties = k - (total - counts[limit])
-                    filled, bound = _drop_far_keys(keys, filled, limit, n_ties, has_one_item, ties)
+                    filled, bound = _drop_far_keys(keys, filled, limit, n_ties, False, ties)
                 keys[filled] = pack_key(d, item)
                 filled += 1
                 n_appended += 1
-        start, _ = find_chunk(words, query, stop, last, limit, buffer, _SMALL_CHUNK)
     return filled, total, limit, bound
 
 
@@ -173,7 +200,7 @@ def _guess_limits(
             else:
                 for i in range(CHUNK):
                     at[buffer[i]] += count_live(start + i, starts, members, deleted)
-    n_needed = count_needed(k)
+    n_needed = count_needed(k, 1 / STRIDE)
     for q in range(queries.shape[0]):
         limit, total = 0, counts[q, 0]
         while total < n_needed and limit + 1 < counts.shape[1]:
@@ -220,8 +247,8 @@ def rank_by_counting(
     """Rank like :func:`ranking.rank_by_insertion`, for large k."""
     n, k = distances.shape
     n_bins = 64 * words.shape[0] + 1
-    buffer = np.empty(CHUNK, np.int64)
-    room = min(ROOM * k, max(members.shape[0], last - first))
+    room = min(ROOM * k, max(members.shape[0], last - first)) + CODES_PER_RUN
+    marks, near = make_buffers()
     keys, ties = np.empty((n, room), np.uint64), np.empty(room, np.uint64)
     counts = np.zeros((n, n_bins), np.int64)
     filled, totals = np.zeros(n, np.int64), np.zeros(n, np.int64)
@@ -234,15 +261,22 @@ def rank_by_counting(
         for q in range(n):
             filled[q], totals[q], limits[q], bounds[q] = _rank_tile(
                 queries[q], words, begin, end, starts, members, deleted, k, keys[q], counts[q],
-                filled[q], totals[q], limits[q], bounds[q], buffer, ties,
+                filled[q], totals[q], limits[q], bounds[q], ties, marks, near,
             )  # fmt: skip
+            n_needed = count_needed(k, (end - first) / (last - first))
+            total, limit = lower_limit(counts[q], totals[q], limits[q], n_needed)
+            if limit < limits[q]:
+                totals[q], limits[q], bounds[q] = total, limit, _NO_BOUND
     for q in range(n):
         if totals[q] < k and limits[q] < n_bins - 1:  # the guess was too low
             counts[q] = 0
-            filled[q], totals[q], limits[q], bounds[q] = _rank_tile(
-                queries[q], words, first, last, starts, members, deleted, k, keys[q], counts[q],
-                0, 0, n_bins - 1, _NO_BOUND, buffer, ties,
-            )  # fmt: skip
+            filled[q], totals[q], limits[q], bounds[q] = 0, 0, n_bins - 1, _NO_BOUND
+            for begin in range(first, last, tile):
+                end = min(begin + tile, last)
+                filled[q], totals[q], limits[q], bounds[q] = _rank_tile(
+                    queries[q], words, begin, end, starts, members, deleted, k, keys[q],
+                    counts[q], filled[q], totals[q], limits[q], bounds[q], ties, marks, near,
+                )  # fmt: skip
         limit = limits[q]
         n_ties = k - (totals[q] - counts[q, limit])
         n_keys, _ = _drop_far_keys(keys[q], filled[q], limit, n_ties, has_one_item, ties)

@@ -32,6 +32,12 @@ popcount: Any = intrinsic(_popcount)
 
 
 @njit(nogil=True, cache=True)
+def lowest_bit(mask: Any) -> Any:
+    """Return the position of the lowest bit that is set."""
+    return popcount((mask & (~mask + np.uint64(1))) - np.uint64(1))
+
+
+@njit(nogil=True, cache=True)
 def measure(query: Words, words: Words, out: UInt16Array) -> None:
     """Write the distances of one query to all codes to ``out``."""
     out[:] = 0

@@ -150,7 +150,7 @@ def join_rows(
     n_tiles = right.words.shape[0] // TILE + 1
     begins = np.empty(2 * (flips.shape[0] + n_tiles), np.int64)
     ends = np.empty(2 * (flips.shape[0] + n_tiles), np.int64)
-    places = np.empty(TILE, np.int64)
+    places = np.empty(TILE + 1, np.int64)
     value = np.searchsorted(left.starts, row, side="right") - 1
     filled = 0
     while row < last_row and filled < max_pairs:

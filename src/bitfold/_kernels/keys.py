@@ -33,14 +33,18 @@ def item_of(key: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)
-def _unpack(keys: UInt64Array, distances: Int32Array, items: Int64Array) -> None:
+def write_keys(
+    keys: UInt64Array, ids: Int64Array, shift: int, distances: Int32Array, out: Int64Array
+) -> None:
+    """Write the distances and ids of keys; without ``ids``, these are items plus ``shift``."""
     for i in range(keys.shape[0]):
+        item = item_of(keys[i])
         distances[i] = distance_of(keys[i])
-        items[i] = item_of(keys[i])
+        out[i] = ids[item] if ids.shape[0] else np.int64(item) + shift
 
 
 def unpack_keys(keys: UInt64Array) -> tuple[Int32Array, Int64Array]:
     """Return the distances and the items of keys."""
     distances, items = np.empty(len(keys), np.int32), np.empty(len(keys), np.int64)
-    _unpack(keys, distances, items)
+    write_keys(keys, np.empty(0, np.int64), 0, distances, items)
     return distances, items

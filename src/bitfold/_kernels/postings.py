@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bitfold._kernels.keys import pack_key
-from bitfold._types import BoolArray, UInt32Array, UInt64Array
+from bitfold._types import BoolArray, UInt32Array
 
 
 @njit(nogil=True, cache=True)
@@ -49,26 +48,3 @@ def count_live(code: int, starts: UInt32Array, members: UInt32Array, deleted: Bo
     """Return the number of live items of a code."""
     first, last = member_range(code, starts)
     return count_live_from(first, last, members, deleted)
-
-
-@njit(nogil=True, cache=True)
-def append_keys(
-    code: int,
-    d: int,
-    starts: UInt32Array,
-    members: UInt32Array,
-    deleted: BoolArray,
-    keys: UInt64Array,
-    filled: int,
-) -> int:
-    """Append the keys of the live items of a code if they fit; return the new number of keys."""
-    n_keys = filled + count_live(code, starts, members, deleted)
-    if n_keys > keys.shape[0]:
-        return n_keys
-    first, last = member_range(code, starts)
-    for e in range(first, last):
-        item = live_item(e, members, deleted)
-        if item >= 0:
-            keys[filled] = pack_key(d, item)
-            filled += 1
-    return filled

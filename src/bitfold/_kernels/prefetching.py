@@ -11,7 +11,7 @@ from numba.extending import intrinsic
 
 
 def _prefetch(typing_context: Any, array: Any, index: Any) -> Any:
-    """Load the cache line of ``array[index]``, of one dimension; the index need not be valid."""
+    """Load the cache line of ``array.flat[index]``; the index need not be valid."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array_type, _ = signature.args

@@ -9,9 +9,16 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from bitfold._kernels.scan import CHUNK, find_chunk, measure_codes
+from bitfold._kernels.marks import (
+    CODES_PER_MARK,
+    CODES_PER_RUN,
+    find_near,
+    make_buffers,
+    measure_code,
+)
+from bitfold._kernels.scan import CHUNK
 from bitfold._kernels.sorted_list import insert_items
-from bitfold._types import BoolArray, Int32Array, Int64Array, UInt32Array, Words
+from bitfold._types import BoolArray, Int32Array, Int64Array, UInt32Array, UInt64Array, Words
 
 TILE = 1 << 15
 """Number of words that all queries scan before the next tile, so that they stay in the cache of a
@@ -32,7 +39,8 @@ def _rank_tile(
     filled: int,
     n_tied: int,
     limit: int,
-    buffer: Int64Array,
+    marks: UInt64Array,
+    near: Int64Array,
 ) -> tuple[int, int, int]:
     """Insert the codes [first, last) into the list of a query.
 
@@ -42,25 +50,24 @@ def _rank_tile(
     k = distances.shape[0]
     # If each code has one item, later ties are only counted: items are ascending.
     has_one_item = not starts.shape[0] and not deleted.shape[0]
-    start, n_near = find_chunk(words, query, first, last, limit, buffer)
+    start = first
     while start < last:
-        stop = min(start + CHUNK, last)
-        only_ties = False
-        if filled == k and has_one_item:
-            only_ties = find_chunk(words, query, start, stop, limit - 1, buffer)[0] >= stop
-        if only_ties:
-            n_tied += n_near
-        else:
-            measure_codes(words, start, stop, query, buffer)
-            for i in range(stop - start):
-                if buffer[i] <= limit:
-                    filled, n_tied = insert_items(
-                        start + i, buffer[i], starts, members, deleted,
-                        distances, items, filled, n_tied,
-                    )  # fmt: skip
-                    if filled == k:
-                        limit = int(distances[k - 1])
-        start, n_near = find_chunk(words, query, start + CHUNK, last, limit, buffer)
+        # Until the list is full, all codes are near; a short run soon finds a lower limit.
+        stop = min(start + (CODES_PER_RUN if filled == k else CODES_PER_MARK), last)
+        n_near = find_near(words, start, stop, query, words.shape[0], limit, marks, near)
+        start = stop
+        for i in range(n_near):
+            d = measure_code(words, near[i], query, limit)
+            if d > limit:  # it was lowered by the code before
+                continue
+            if d == limit and filled == k and has_one_item:
+                n_tied += 1
+                continue
+            filled, n_tied = insert_items(
+                near[i], d, starts, members, deleted, distances, items, filled, n_tied
+            )
+            if filled == k:
+                limit = int(distances[k - 1])
     return filled, n_tied, limit
 
 
@@ -83,7 +90,7 @@ def rank_by_insertion(
     is unchanged. k is the number of columns of ``distances`` and should be small. ``n_tied``, all
     zeros at first, receives the number of items whose distance is that of the last entry.
     """
-    buffer = np.empty(CHUNK, np.int64)
+    marks, near = make_buffers()
     filled = np.zeros(queries.shape[0], np.int64)
     limits = np.full(queries.shape[0], 64 * words.shape[0])
     tile = TILE // words.shape[0] // CHUNK * CHUNK
@@ -92,5 +99,5 @@ def rank_by_insertion(
         for q in range(queries.shape[0]):
             filled[q], n_tied[q], limits[q] = _rank_tile(
                 queries[q], words, begin, end, starts, members, deleted,
-                distances[q], items[q], filled[q], n_tied[q], limits[q], buffer,
+                distances[q], items[q], filled[q], n_tied[q], limits[q], marks, near,
             )  # fmt: skip

@@ -11,27 +11,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from bitfold._kernels.fixed_order import N_COLUMNS, dot, lane_dots, sq_distance
+from bitfold._kernels.fixed_order import N_COLUMNS, dot, lane_scores, sq_distance
+from bitfold._kernels.hamming import lowest_bit
 from bitfold._kernels.induction import MAX_SQ_LENGTH, sq_distance_in_double
 from bitfold._kernels.sorted_list import insert
 from bitfold._types import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
 
 LANES = N_COLUMNS
 """Number of members per block, which are scored together."""
-
-
-@njit(nogil=True, cache=True)
-def _lane_scores(
-    z: Float32Array, members: Float32Array, sq_norms: Float32Array, scores: Float32Array
-) -> float:
-    """Set scores[t] = sq_norms[t] - 2 z · members[:, t]; return the smallest."""
-    lane_dots(z, members, scores)
-    lowest = np.float32(np.inf)
-    for t in range(LANES):
-        scores[t] = sq_norms[t] - np.float32(2) * scores[t]
-        # Not min(): its handling of NaN prevents vectorization.
-        lowest = scores[t] if scores[t] < lowest else lowest
-    return float(lowest)
 
 
 @njit(nogil=True, cache=True)
@@ -79,13 +66,13 @@ def _score_members(
             if part >= 0 and (part == closest[i] or not chosen[i, part]):
                 continue
             for b in range(starts[own], starts[own + 1]):
-                lowest = _lane_scores(projected[i], members[b], sq_norms[b], lanes)
-                if lowest < scores[i, capacity - 1]:
-                    for t in range(LANES):
-                        if lanes[t] < scores[i, capacity - 1]:
-                            filled[i] = _insert_score(
-                                lanes[t], order[b, t], scores, kept, i, filled[i]
-                            )
+                limit = scores[i, capacity - 1]
+                better = lane_scores(projected[i], members[b], sq_norms[b], limit, lanes)
+                while better:
+                    t = lowest_bit(better)
+                    better &= better - np.uint64(1)
+                    if lanes[t] < scores[i, capacity - 1]:
+                        filled[i] = _insert_score(lanes[t], order[b, t], scores, kept, i, filled[i])
 
 
 @njit(nogil=True, cache=True)

@@ -260,7 +260,7 @@ def rank_by_counting(
         widths[q] = weights[q].sum() / _N_BINS
         guess = _guess_distance(
             queries[q], weights[q], planes[q], scales[q], words, first, last,
-            starts, members, deleted, count_needed(k), buffer,
+            starts, members, deleted, count_needed(k, 1 / STRIDE), buffer,
         )  # fmt: skip
         _start(state[q], guess, widths[q], scales[q], words.shape[0])
     last_guesses = state[:, _BIN].copy()

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
-from bitfold._types import AnyArray, Ids, Int64Array
+from bitfold._types import AnyArray, BoolArray, Ids, Int64Array
 from bitfold.search.ids import check_ids, raise_repeated_ids
 from bitfold.search.segment import Segment
 
@@ -76,9 +76,17 @@ def is_cheaper_to_gather(n_left: int, segment: Segment, n_queries: int, full_ns:
     return n_left * len(segment.words) * ns_per_word < _SKIPPING * full_ns
 
 
-def narrow(segment: Segment, items: Int64Array, n_queries: int) -> Segment:
-    """Return some items of a segment, ascending, for a scan by some queries."""
+def count_items(items: Int64Array | BoolArray) -> int:
+    """Return the number of items of a list or a mask."""
+    return int(np.count_nonzero(items)) if items.dtype == bool else len(items)
+
+
+def narrow(segment: Segment, items: Int64Array | BoolArray, n_queries: int) -> Segment:
+    """Return a segment with only some items, given in ascending order or as a mask.
+
+    It is gathered or masked, whichever makes a scan by ``n_queries`` queries faster.
+    """
     full_ns = n_queries * _NS_PER_SCANNED_WORD * segment.words.size
-    if is_cheaper_to_gather(len(items), segment, n_queries, full_ns):
+    if is_cheaper_to_gather(count_items(items), segment, n_queries, full_ns):
         return segment.gather(items)
     return segment.hide_others(items)

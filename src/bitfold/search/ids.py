@@ -146,7 +146,7 @@ def check_unique_ids(ids: Ids, owner: str) -> None:
 
 
 def raise_duplicate_ids(ids: Sequence[Any] | Ids, owner: str) -> NoReturn:
-    """Raise the error of ids that appear twice or are already present.
+    """Raise the error for ids that appear twice or are already present.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def raise_duplicate_ids(ids: Sequence[Any] | Ids, owner: str) -> NoReturn:
 
 
 def raise_repeated_ids(ids: Sequence[Any] | Ids, owner: str) -> NoReturn:
-    """Raise the error of a filter that has ids twice.
+    """Raise the error for a filter that repeats ids.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def raise_repeated_ids(ids: Sequence[Any] | Ids, owner: str) -> NoReturn:
 
 
 def raise_unknown_ids(ids: Sequence[Any] | Ids, owner: str) -> NoReturn:
-    """Raise the error of ids that are not present.
+    """Raise the error for ids that are not present.
 
     Parameters
     ----------

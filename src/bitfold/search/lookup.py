@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from bitfold._kernels import buckets
-from bitfold._kernels.keys import unpack_keys
+from bitfold._kernels.keys import write_keys
 from bitfold._progress import track
 from bitfold._threads import count_threads, map_blocks
-from bitfold._types import Ids, Int32Array, Int64Array, Words
+from bitfold._types import Int64Array, UInt64Array, Words
 from bitfold.search.results import RadiusHits
 from bitfold.search.segment import Segment
 from bitfold.search.tables import TableLookup
@@ -19,15 +19,19 @@ from bitfold.search.tables import TableLookup
 _MIN_NS_FOR_THREADS = 1e6
 """Work below this is faster on one thread."""
 
+_MIN_HITS_FOR_THREADS = 1 << 16
+"""Fewer hits are written faster by one thread."""
+
+_NO_IDS = np.empty(0, np.int64)
+
 _MAX_QUERIES_PER_BLOCK = 256
 """Number of queries that a thread looks up together."""
 
 
 class _Matches(NamedTuple):
-    """The items of some queries, and the position where each query's items end."""
+    """The sorted keys of some queries, and the position where each query's keys end."""
 
-    ids: Ids
-    distances: Int32Array
+    keys: UInt64Array
     ends: Int64Array
 
 
@@ -50,17 +54,19 @@ class RadiusLookup:
         """Return the live items within a radius of each query."""
         segment = self._segment
         if not segment.n_distinct or not len(queries):
-            return _flatten([], len(queries))
+            return self._collect(
+                [_Matches(np.empty(0, np.uint64), np.zeros(len(queries), np.int64))]
+            )
         return self.run(self._find_tables(len(queries), radius), queries, radius)
 
     def run(self, lookup: TableLookup | None, queries: Words, radius: int) -> RadiusHits:
         """Look up by tables, or scan if there are none."""
         find = partial(self._find, radius=radius, lookup=lookup)
         if len(queries) * self._expect_ns(lookup, radius) < _MIN_NS_FOR_THREADS:
-            return _flatten([find(queries)], len(queries))
+            return self._collect([find(queries)])
         step = int(np.clip(len(queries) // (4 * count_threads()), 1, _MAX_QUERIES_PER_BLOCK))
         blocks = [queries[i : i + step] for i in range(0, len(queries), step)]
-        return _flatten(list(track(map_blocks(find, blocks), "search", len(blocks))), len(queries))
+        return self._collect(list(track(map_blocks(find, blocks), "search", len(blocks))))
 
     def restrict(self, segment: Segment) -> RadiusLookup:
         """Return a lookup of the same codes with other items deleted; it shares the tables."""
@@ -98,19 +104,23 @@ class RadiusLookup:
                 queries, segment.words, tables.keys, tables.arrays, probes,
                 radius, n_words, plan.max_codes, *rest,
             )  # fmt: skip
-        distances, items = unpack_keys(keys)
-        return _Matches(segment.ids_of(items), distances, ends)
+        return _Matches(keys, ends)
 
+    def _collect(self, blocks: list[_Matches]) -> RadiusHits:
+        """Return the hits of blocks of queries; each is written to its place, without copies."""
+        edges = np.cumsum([0, *(len(block.keys) for block in blocks)])
+        ids, distances = np.empty(edges[-1], np.int64), np.empty(edges[-1], np.int32)
+        first = self._segment.first_id
+        known, shift = (self._segment.ids, 0) if first is None else (_NO_IDS, first)
 
-def _flatten(blocks: list[_Matches], n_queries: int) -> RadiusHits:
-    """Concatenate the matches of blocks of queries."""
-    if not blocks:
-        nothing = np.empty(0, np.int64)
-        return RadiusHits(np.zeros(n_queries + 1, np.int64), nothing, nothing.astype(np.int32))
-    shifts = np.cumsum([0, *(len(block.ids) for block in blocks)])
-    ends = [block.ends + shift for block, shift in zip(blocks, shifts, strict=False)]
-    return RadiusHits(
-        np.concatenate([np.zeros(1, np.int64), *ends]),
-        np.concatenate([block.ids for block in blocks]),
-        np.concatenate([block.distances for block in blocks]),
-    )
+        def write(b: int) -> None:
+            place = slice(edges[b], edges[b + 1])
+            write_keys(blocks[b].keys, known, shift, distances[place], ids[place])
+
+        is_short = edges[-1] < _MIN_HITS_FOR_THREADS
+        for _ in (
+            map(write, range(len(blocks))) if is_short else map_blocks(write, range(len(blocks)))
+        ):
+            pass
+        ends = [block.ends + edge for block, edge in zip(blocks, edges, strict=False)]
+        return RadiusHits(np.concatenate([np.zeros(1, np.int64), *ends]), ids, distances)

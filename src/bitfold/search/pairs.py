@@ -33,7 +33,8 @@ def join_items(
 ) -> Iterator[Pairs]:
     """Find all pairs within a radius between two segments without deleted items."""
     if left is right:
-        right = replace(left)  # one object would be joined with itself, each pair in one order
+        # A copy, because a segment that is joined with itself gives each pair in one order only.
+        right = replace(left)
     for pairs in join_codes(left, right, radius):
         if expand_equal:
             yield from _expand(left, right, pairs)

@@ -17,7 +17,7 @@ Parts = tuple[tuple[int, ...], ...]
 """The bits of each part; bit j of a code is bit ``j % 64`` of word ``j // 64``."""
 
 _MAX_PAIR_BITS = 1 << 18
-"""Number of bits of all pairs that parts are chosen by: 4,096 pairs of 64 bits."""
+"""Total number of bits of the pairs that parts are chosen by, such as 4,096 pairs of 64 bits."""
 
 _MAX_COMPARED_WORDS = 1 << 20
 """Number of words that are compared to measure one part."""
@@ -115,7 +115,7 @@ def make_masks(parts: Parts, n_words: int) -> Words:
 
 
 def choose_columns(parts: Parts, differences: Float32Array) -> Int64Array:
-    """Return the word of the codes that separates most in addition to each part."""
+    """Return, for each part, the word of the codes whose other bits differ most often."""
     means = differences.mean(axis=0)
     columns = []
     for part in parts:

@@ -17,10 +17,12 @@ from bitfold._types import Float64Array, UInt32Array
 from bitfold.search.parts import CodeSample, Parts, choose_parts
 
 # Nanoseconds on one core, measured on 1,000,000 codes; only the ratios matter.
-_NS_PER_SCANNED_WORD = 0.38
+_NS_PER_SCANNED_CODE = 0.1
+_NS_PER_SCANNED_WORD = 0.27
 _NS_PER_PROBE = 25.0
 _NS_PER_CANDIDATE = 0.7
 _NS_PER_READ_CODE = 8.0
+_NS_PER_FOUND_CODE = 25.0  # more than in a scan, which finds codes in the order of their items
 _NS_PER_SORTED_CODE = 30.0
 _NS_PER_BUCKET = 1.0
 
@@ -82,14 +84,15 @@ def plan_scan(sample: CodeSample, radius: int) -> ScanPlan:
     plans = [scan_fully(sample.n_words, sample.n_codes)]
     for n_words in range(1, sample.n_words):
         share = sample.share_within(radius, 0, n_words)
-        ns = _NS_PER_SCANNED_WORD * n_words + _NS_PER_READ_CODE * share
+        ns = scan_fully(n_words, 1).ns + _NS_PER_READ_CODE * share
         plans.append(ScanPlan(n_words, ns * sample.n_codes))
     return min(plans, key=lambda plan: plan.ns)
 
 
 def scan_fully(n_words: int, n_codes: int) -> ScanPlan:
     """Return the scan that reads all words."""
-    return ScanPlan(n_words, _NS_PER_SCANNED_WORD * n_words * n_codes)
+    ns = _NS_PER_SCANNED_CODE + _NS_PER_SCANNED_WORD * n_words
+    return ScanPlan(n_words, ns * n_codes)
 
 
 def needs_sample(n_words: int, n_codes: int) -> bool:
@@ -129,7 +132,9 @@ def rate_parts(sample: CodeSample, parts: Parts, radius: int) -> Plan:
     scan_ns = plan_scan(sample, radius).ns
     # A query whose buckets are crowded scans, after it has looked up their sizes.
     fixed = _NS_PER_PROBE * float(n_probes[probed, reaches].sum())
-    per_target = np.minimum(costs[:, probed, reaches].sum(axis=1), fixed / 4 + scan_ns)
+    n_found = sample.n_codes * sample.share_within(radius, 0, sample.n_words)
+    found_ns = costs[:, probed, reaches].sum(axis=1) + _NS_PER_FOUND_CODE * n_found
+    per_target = np.minimum(found_ns, fixed / 4 + scan_ns)
     max_codes = max(0, int(_MAX_SHARE_OF_SCAN * (scan_ns - fixed) / per_candidate))
     return Plan(parts, radii, float(per_target.mean()), max_codes)
 
@@ -188,7 +193,7 @@ def list_flips(width: int, radius: int) -> UInt32Array:
 
 
 def list_shapes(sample: CodeSample, radius: int, max_bytes: float) -> Iterator[tuple[int, int]]:
-    """Yield numbers of parts with the number of bits of each, whose tables fit."""
+    """Yield the numbers of parts whose tables fit, each with the number of bits per part."""
     # More buckets than codes cost memory and save nothing.
     max_width = min(MAX_PART_BITS, sample.n_codes.bit_length() + 1)
     for n_parts in range(1, min(radius + 1, sample.n_used_bits, _MAX_PARTS) + 1):

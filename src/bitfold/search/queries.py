@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
-from bitfold._kernels import counting, ranking, weighted, weighted_counting
+from bitfold._kernels import counting, ranking, spherical, weighted, weighted_counting
 from bitfold._types import AnyArray, Float32Array, Float64Array, Int64Array, Words
 from bitfold.codes import Codes
 from bitfold.errors import ParameterTypeError
@@ -75,12 +75,51 @@ class EmbeddingQueries:
         return words, weights, planes, scales
 
 
-Queries = CodeQueries | EmbeddingQueries
+@dataclass(frozen=True)
+class SphericalQueries:
+    """Codes, ranked by the number of bits that differ divided by the number that are 1 in both.
+
+    Parameters
+    ----------
+    words
+        The codes as words, one row per query.
+    n_bits
+        Length of the codes.
+    """
+
+    words: Words
+    n_bits: int
+
+    rank_by_insertion: ClassVar[Any] = staticmethod(spherical.rank_by_insertion)
+    # Distances are too many to count them, and a list of any length can be filled by insertion.
+    rank_by_counting: ClassVar[Any] = rank_by_insertion
+    too_far: ClassVar[np.generic] = np.float64(np.inf)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def part(self, rows: slice) -> tuple[Any, ...]:
+        """Return the first arguments of the kernels for some queries."""
+        return self.words[rows], self.n_bits
+
+
+Queries = CodeQueries | EmbeddingQueries | SphericalQueries
 """The queries of a ranking."""
 
+DISTANCES = ("hamming", "spherical")
+"""The distances between codes that a search can rank by; the first is the default."""
 
-def make_queries(codes: Codes, query_embedding: ArrayLike | None) -> Queries:
+
+def make_queries(
+    codes: Codes, query_embedding: ArrayLike | None, distance: str = DISTANCES[0]
+) -> Queries:
     """Return queries by code, or by embedding if there is one."""
+    _validation.check_choice(distance, "distance", "search", DISTANCES)
+    if distance == "spherical":
+        if query_embedding is not None:
+            requirement = "'hamming' with a query_embedding, which already ranks the codes"
+            _validation.raise_invalid("distance", "search", requirement, repr(distance))
+        return SphericalQueries(codes.words(), codes.n_bits)
     if query_embedding is None:
         return CodeQueries(codes.words())
     return EmbeddingQueries(codes.words(), check_query_embedding(query_embedding, codes))

@@ -190,7 +190,7 @@ class _Comparison:
         return distances
 
     def _find_near(self, ids: Ids) -> BoolArray:
-        """Return which pairs are near: by dot products, and close to the limit exactly."""
+        """Return which pairs are near: by dot products, or exactly if close to the limit."""
         excess, margin = self._measure_excess(self._check.read_first(ids))
         near = excess <= 0
         rows, columns = np.nonzero(np.abs(excess) <= margin)
@@ -198,7 +198,7 @@ class _Comparison:
         return near
 
     def _measure_excess(self, rows: Float32Array) -> tuple[Float32Array, Float32Array]:
-        """Return by how much each distance exceeds the limit, and the error of this number."""
+        """Return by how much each distance exceeds the limit, and the error of this difference."""
         limit = np.float32(self._check.max_distance)
         if self._check.metric == "cosine":
             products = _to_unit_length(self._rows) @ _to_unit_length(rows).T

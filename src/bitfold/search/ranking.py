@@ -52,7 +52,7 @@ def _split_queries(segment: Segment, queries: Queries, k: int) -> Hits:
         kernel(*queries.part(part), *codes, *out)
 
     kernel = _choose_kernel(queries, k)
-    step = int(np.clip(len(queries) // (4 * count_threads()), 1, 64))
+    step = int(np.clip(len(queries) // (2 * count_threads()), 1, 64))
     step = min(step, max(1, _MAX_K_PER_THREAD // k))
     parts = [slice(i, i + step) for i in range(0, len(queries), step)]
     n_words = segment.words.size * len(queries)

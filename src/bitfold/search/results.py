@@ -27,13 +27,16 @@ class Hits(NamedTuple):
           ``(sum |embedding| - dot) / 2``, where ``dot`` is the dot product of the embedding with
           the bits as ±1. So the order is that of the dot product, and an equal code has
           distance 0;
+        - by codes with ``distance="spherical"``: float32, the number of bits that differ divided
+          by the number that are 1 in both codes. Without a common 1, it is the number that differ
+          times the length of the codes, which is larger than any other distance;
         - by :class:`RerankByVectors`: float32, its metric.
     n_tied
         How many of the items searched are as far as the last item returned, one number per query.
         The last item itself is counted, so 1 means that there is no tie. If more items are tied
-        than the row shows, they were left out only because their ids are larger. The asymmetric
-        distances of ``query_embedding`` are compared in float64, before they are rounded. None
-        after re-ranking, and for stores that do not count ties.
+        than the row shows, they were left out only because their ids are larger. Distances that
+        are not integers are compared in float64, before they are rounded. None after
+        re-ranking, and for stores that do not count ties.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bitfold._kernels import distinct
 from bitfold._threads import lazy_property
-from bitfold._types import BoolArray, Ids, Int64Array, UInt32Array, Words
+from bitfold._types import AnyArray, BoolArray, Ids, Int64Array, UInt32Array, Words
 from bitfold.search.arrays import read_only
 from bitfold.search.tables import TableCache
 
@@ -151,18 +151,30 @@ class Segment:
         deleted[items] = True
         return self._with_deleted(deleted)
 
-    def gather(self, items: Int64Array) -> Segment:
-        """Return a copy of some live items, ascending, one code per item.
+    def expand_mask(self, mask: BoolArray) -> BoolArray:
+        """Return a mask of the live items as a mask of all items."""
+        if not self.n_deleted:
+            return mask
+        expanded = self.live.copy()
+        expanded[self.live] = mask
+        return expanded
+
+    def gather(self, items: AnyArray) -> Segment:
+        """Return a copy of some live items, ascending or as a mask, one code per item.
 
         Equal codes are not grouped, because that takes as long as dozens of scans.
         """
+        if items.dtype == bool:
+            items = np.flatnonzero(items)
         codes = self._code_of[items] if len(self.starts) else items
         nothing = np.empty(0, np.uint32)
         words = np.take(self.words, codes, axis=1)
         return Segment(words, nothing, nothing, self.ids_of(items), np.empty(0, bool))
 
-    def hide_others(self, items: Int64Array) -> Segment:
-        """Return the segment with all but some live items deleted."""
+    def hide_others(self, items: AnyArray) -> Segment:
+        """Return the segment with all but some live items, or those of a mask, deleted."""
+        if items.dtype == bool:
+            return self._with_deleted(~items)
         deleted = np.ones(self.n_items, bool)
         deleted[items] = False
         return self._with_deleted(deleted)

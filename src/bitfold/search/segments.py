@@ -8,7 +8,7 @@ import numpy as np
 
 from bitfold._threads import lazy_property
 from bitfold._types import AnyArray, BoolArray, Ids, Int64Array, Words
-from bitfold.search.filters import is_cheaper_to_gather, narrow
+from bitfold.search.filters import count_items, is_cheaper_to_gather, narrow
 from bitfold.search.lookup import RadiusLookup
 from bitfold.search.merge import merge_hits, merge_radius_hits
 from bitfold.search.queries import Queries
@@ -16,8 +16,8 @@ from bitfold.search.ranking import rank_segment
 from bitfold.search.results import Hits, RadiusHits
 from bitfold.search.segment import Segment
 
-Selection = list[tuple[Segment, Int64Array]]
-"""Segments with some of their live items, ascending."""
+Selection = list[tuple[Segment, Int64Array | BoolArray]]
+"""Segments with some of their live items, ascending, or a mask of all their items."""
 
 _TABLES_PER_CODES = 8
 """Memory of the tables, as a multiple of that of the codes, unless the user limits it."""
@@ -66,9 +66,7 @@ class SegmentList:
         """Return the segments with the live items that a filter leaves; ids may be unknown."""
         if among.dtype == bool and len(self.segments) == 1:
             segment = self.segments[0]
-            if segment.n_deleted:
-                return [(segment, np.flatnonzero(segment.live)[among])]
-            return [(segment, np.flatnonzero(among))]
+            return [(segment, segment.expand_mask(among))]
         ids = self._ids[among] if among.dtype == bool else among
         found = [(segment, segment.find(ids)) for segment in self.segments]
         return [(segment, items[items >= 0]) for segment, items in found]
@@ -103,9 +101,9 @@ class SegmentList:
         parts = []
         for segment, items in selection:
             lookup, n_queries = self._lookup(segment), len(words)
-            share = len(items) / max(segment.n_items, 1)
-            full_ns = lookup.estimate_ns(n_queries, radius, share)
-            if is_cheaper_to_gather(len(items), segment, n_queries, full_ns):
+            n_left = count_items(items)
+            full_ns = lookup.estimate_ns(n_queries, radius, n_left / max(segment.n_items, 1))
+            if is_cheaper_to_gather(n_left, segment, n_queries, full_ns):
                 lookup = RadiusLookup(segment.gather(items))
             else:
                 lookup = lookup.restrict(segment.hide_others(items))
@@ -153,7 +151,7 @@ class SegmentList:
         return Segment.merge([empty, *self.segments])
 
     def unify(self) -> Segment:
-        """Return one segment without deleted items; equal codes are one code in it."""
+        """Return one segment without deleted items, in which equal codes are stored once."""
         if len(self.segments) == 1 and not self.segments[0].n_deleted:
             return self.segments[0]
         return self.merge()

@@ -160,11 +160,11 @@ def test_opening_ten_million_codes_is_fast(tmp_path: Path) -> None:
     gc.collect()
     before, seconds = resident_bytes(), []
     for _ in range(5):
-        start = time.perf_counter()
+        start = time.thread_time()
         (segment,) = IndexFolder.open(path).segments
         assert (len(segment), segment.n_distinct) == (n, n)
         assert segment.find(np.array([n - 1, n])).tolist() == [n - 1, -1]
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.thread_time() - start)
     assert min(seconds) < 0.05
     assert resident_bytes() - before < 5 << 20
     assert segment.words[0, ::1000].sum() == checksum
@@ -196,39 +196,41 @@ def advance(folder: IndexFolder) -> int:
 
 
 def kill_while_committing(path: Path, seconds: float) -> int:
-    """Let a child commit until it is killed; return the last number it acknowledged."""
+    """Let a child commit once and some time longer; return the last number it acknowledged."""
     out, back = os.pipe()
 
     def work() -> None:
         os.fsync = FSYNC
         with IndexFolder.open(path, "a") as folder:
-            os.write(back, b"\0" * 8)
             while True:
                 os.write(back, struct.pack("<q", advance(folder)))
 
     child = fork(work)
     os.close(back)
     with open(out, "rb") as pipe:  # noqa: PTH123
-        pipe.read(8)
+        acknowledged = pipe.read(8)
         time.sleep(seconds)
         os.kill(child, signal.SIGKILL)
         assert wait_for(child) == -signal.SIGKILL
-        acknowledged = pipe.read()
+        acknowledged += pipe.read()
     return int.from_bytes(acknowledged[-8:], "little")
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_200_kills_lose_no_commit(tmp_path: Path) -> None:
+def test_kills_lose_no_commit(tmp_path: Path) -> None:
     path, rng = tmp_path / "index", random.Random(0)
     with IndexFolder.create(path, 64) as folder:
         folder.commit([], 0)
         # Compile here instead of in every child.
         for _ in range(6):
             advance(folder)
-    unfinished = 0
-    for _ in range(200):
+    n_kills = unfinished = 0
+    while n_kills < 100 or unfinished < 10:
+        n_kills += 1
+        assert n_kills < 1000
         before = IndexFolder.open(path).next_id
-        acknowledged = max(before, kill_while_committing(path, rng.uniform(0, 0.04)))
+        acknowledged = kill_while_committing(path, rng.uniform(0, 0.02))
+        assert acknowledged > before
         reader = IndexFolder.open(path)
         assert reader.next_id in (acknowledged, acknowledged + 1)
         assert read_content(reader.segments) == expected_content(reader.next_id)
@@ -236,8 +238,6 @@ def test_200_kills_lose_no_commit(tmp_path: Path) -> None:
         assert {file for file in list_files(path) if file.endswith(".bin")} == manifest.read(
             path
         ).files
-    assert unfinished > 10
-    assert IndexFolder.open(path).next_id > 20
 
 
 def reopen(path: Path) -> bool:
@@ -433,15 +433,15 @@ def test_readers_see_whole_commits(tmp_path: Path) -> None:
 
         writer = threading.Thread(target=work)
         writer.start()
-        seen, end = set(), time.monotonic() + 1
-        while time.monotonic() < end:
+        seen, give_up = set[int](), time.monotonic() + 100
+        while len(seen) < 30 and time.monotonic() < give_up:
             reader = IndexFolder.open(path)
             seen.add(reader.next_id)
             assert read_content(reader.segments) == expected_content(reader.next_id)
         stop.set()
         writer.join()
     assert problems == []
-    assert len(seen) > 20
+    assert len(seen) == 30
     assert read_content(first.segments) == expected_content(5)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bitfold.io import file_system
-from bitfold.io.atomic import acquire_lock
+from bitfold.io.atomic import acquire_lock, create_folder
 from bitfold.search.disk import manifest as manifests
 
 if TYPE_CHECKING:
@@ -32,15 +32,7 @@ def prepare_directory(path: Path) -> None:
             raise FileExistsError(
                 f"{path} already contains {others[0]!r}; an index needs a folder of its own."
             )
-    elif path.exists():
-        raise FileExistsError(f"{path} is a file; an index needs a folder of its own.")
-    else:
-        if not path.parent.is_dir():
-            raise FileNotFoundError(f"{path} cannot be created: {path.parent} does not exist.")
-        file_system.make_directory(path)
-    # Also a folder that exists: the process that made it may have been killed before it synced.
-    with suppress(PermissionError):
-        file_system.sync_directory(path.parent)
+    create_folder(path, "an index")
 
 
 def lock_directory(path: Path) -> BaseFileLock:
@@ -52,7 +44,7 @@ def lock_directory(path: Path) -> BaseFileLock:
 
 
 def identify_lock(path: Path) -> tuple[int, int] | None:
-    """Return what distinguishes the lock file from any other; None if it does not exist."""
+    """Return the device and inode of the lock file; None if it does not exist."""
     try:
         status = (path / _LOCK).stat()
     except OSError:

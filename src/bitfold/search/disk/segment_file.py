@@ -71,7 +71,7 @@ class StoredSegment(Segment):
     n_bits
         Length of the codes.
     may_write
-        Returns whether tables may be written next to the file.
+        Function that returns whether tables may be written next to the file.
     """
 
     def __init__(
