@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any, Self
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.linalg import subspace_angles
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
-from bitfold.errors import ParameterError
-from bitfold.subspace import discriminant
+from bitfold.errors import DataError, ParameterError, ParameterTypeError
+from bitfold.subspace import check_learner, discriminant, project_with_learner
 
 FloatArray = NDArray[np.float32]
 Labels = NDArray[np.int64]
@@ -120,3 +125,68 @@ def test_one_class_is_an_error() -> None:
     Y, labels = classes()
     with pytest.raises(ParameterError, match="at least 2 classes"):
         discriminant(Y, labels * 0, 1, "H")
+
+
+def project(learner: Any, n_components: int | None = None, seed: int = 0) -> FloatArray:
+    Y, labels = classes()
+    rng = np.random.default_rng(seed)
+    return project_with_learner(Y, labels, learner, n_components, rng, "test")
+
+
+def test_learner_is_fitted_and_its_result_centered() -> None:
+    Y, labels = classes()
+    Z = project(LinearDiscriminantAnalysis(), 2)
+    expected = LinearDiscriminantAnalysis(n_components=2).fit(Y, labels).transform(Y)
+    np.testing.assert_allclose(Z, expected - expected.mean(axis=0), atol=1e-4)
+    assert Z.dtype == np.float32
+
+
+def test_learner_decides_the_number_of_columns_if_it_is_not_given() -> None:
+    assert project(LinearDiscriminantAnalysis()).shape == (100, 3)
+    assert project(NeighborhoodComponentsAnalysis(n_components=5, max_iter=5)).shape == (100, 5)
+
+
+def test_learner_is_copied_and_seeded() -> None:
+    learner = NeighborhoodComponentsAnalysis(init="random", max_iter=3)
+    first, again, other = project(learner, 2), project(learner, 2), project(learner, 2, seed=1)
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+    assert (learner.n_components, learner.random_state) == (None, None)
+    assert not hasattr(learner, "components_")
+    fixed = NeighborhoodComponentsAnalysis(init="random", max_iter=3, random_state=7)
+    np.testing.assert_array_equal(project(fixed, 2), project(fixed, 2, seed=1))
+
+
+class FewColumns(TransformerMixin, BaseEstimator):
+    """A learner without ``n_components``, which returns what it is given."""
+
+    def __init__(self, value: float = 1.0) -> None:
+        self.value = value
+
+    def fit(self, X: Any, y: Any) -> Self:
+        return self
+
+    def transform(self, X: Any) -> Any:
+        return np.full((len(X), 2), self.value)
+
+
+def test_wrong_number_of_columns_raises() -> None:
+    with pytest.raises(ParameterError, match="2, the number of columns that FewColumns") as caught:
+        project(FewColumns(), 3)
+    assert caught.value.name == "n_bits"
+    assert project(FewColumns(), 2).shape == (100, 2)
+
+
+def test_learner_that_fails_raises() -> None:
+    with pytest.raises(DataError, match="LinearDiscriminantAnalysis, the subspace of test"):
+        project(LinearDiscriminantAnalysis(), 50)
+    with pytest.raises(DataError, match="no finite row per base point"):
+        project(FewColumns(np.nan))
+
+
+@pytest.mark.parametrize("learner", ["lda", LinearDiscriminantAnalysis, 3, np.eye(2)])
+def test_learner_must_be_an_estimator(learner: Any) -> None:
+    with pytest.raises(ParameterTypeError) as caught:
+        check_learner(learner, "subspace", "SupervisedIMH")
+    assert caught.value.name == "subspace"
+    assert check_learner(PCA(), "subspace", "SupervisedIMH") is not None

@@ -31,13 +31,23 @@ __all__ = [
     "Neighbors",
     "count_cooccurrences",
     "index_base_points",
+    "mean_kth_distance",
 ]
 
-MAX_EXHAUSTIVE_POINTS = 2048  # up to this number of base points, all of them are measured
-MAX_LIST_NEIGHBORS = 8  # inverted lists are used for at most this number of neighbors
-N_CANDIDATES = 18  # base points of the inverted lists that are measured exactly
-MIN_LIST_RECALL = 0.995  # inverted lists that find fewer of the nearest base points are not used
-_MAX_PENDING_PAIRS = 4 << 20  # pairs of base points that are counted together
+MAX_EXHAUSTIVE_POINTS = 2048
+"""Up to this number of base points, every row is compared with all of them."""
+
+MAX_LIST_NEIGHBORS = 8
+"""Inverted lists are used for at most this number of neighbors."""
+
+N_CANDIDATES = 18
+"""Number of base points from the inverted lists that are measured exactly."""
+
+MIN_LIST_RECALL = 0.995
+"""Inverted lists that find a smaller share of the nearest base points are not used."""
+
+_MAX_PENDING_PAIRS = 4 << 20
+"""Number of pairs of base points that are counted together."""
 
 
 class Neighbors(NamedTuple):
@@ -156,8 +166,10 @@ class NearestBasePoints:
     def _measure_candidates(
         self, rows: Float32Array, found: Neighbors, lists: InvertedLists
     ) -> None:
-        projected = borrow_buffer("seen", (len(rows), len(lists.directions)))
-        products.dots(rows, lists.directions, projected)
+        projected = rows
+        if lists.directions is not None:
+            projected = borrow_buffer("seen", (len(rows), len(lists.directions)))
+            products.dots(rows, lists.directions, projected)
         scores = borrow_buffer("scores", (len(rows), len(lists.centers)))
         products.dots(projected, lists.centers, scores)
         _shortlist.nearest_of_some(
@@ -276,6 +288,30 @@ class NeighborBlocks:
             spread=len(self) > step * stride,
         )
         return (found for _, found in blocks)
+
+
+def mean_kth_distance(blocks: Iterable[Neighbors]) -> float:
+    """Return the mean distance of rows to the farthest of their k nearest base points.
+
+    It is σ of the paper's weights exp(-d²/σ²), as its authors chose it.
+
+    Parameters
+    ----------
+    blocks
+        Nearest base points of rows.
+
+    Returns
+    -------
+    The mean; 1 if all distances are zero, because every σ gives the same weights then.
+
+    Examples
+    --------
+    >>> block = Neighbors(np.array([[0, 1], [1, 0]], np.int32), np.array([[1.0, 4.0], [0.0, 16.0]]))
+    >>> mean_kth_distance([block])
+    3.0
+    """
+    distances = [np.sqrt(block.sq_distances[:, -1]) for block in blocks]
+    return float(np.concatenate(distances).mean()) or 1.0
 
 
 def count_cooccurrences(blocks: Iterable[Neighbors], n_base_points: int) -> csr_array:

@@ -16,7 +16,7 @@ from bitfold._kernels.fixed_order import (
     N_COLUMNS,
     dot,
     dot_tile,
-    lane_dots,
+    lane_scores,
     sq_distance,
     sq_distance_tile,
 )
@@ -28,8 +28,8 @@ def compute(x: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
 
 
 @njit
-def compute_lanes(x: Any, columns: Any, out: Any) -> None:
-    lane_dots(x, columns, out)
+def compute_lanes(x: Any, columns: Any, offsets: Any, limit: Any, out: Any) -> Any:
+    return lane_scores(x, columns, offsets, limit, out)
 
 
 def add_in_order(terms: Any) -> np.float32:
@@ -61,10 +61,13 @@ def test_columns_are_summed_in_order(length: int, seed: int) -> None:
     x = rng.standard_normal(length).astype(np.float32)
     columns = rng.standard_normal((length, N_COLUMNS)).astype(np.float32)
     out, expected = np.empty(N_COLUMNS, np.float32), np.zeros(N_COLUMNS, np.float32)
-    compute_lanes(x, columns, out)
+    offsets, limit = rng.standard_normal((2, N_COLUMNS)).astype(np.float32)
+    mask = compute_lanes(x, columns, offsets, limit[0], out)
     for value, row in zip(x, columns, strict=True):
         expected = expected + value * row
+    expected = offsets - 2 * expected
     np.testing.assert_array_equal(out, expected)
+    assert mask == sum(1 << int(t) for t in np.flatnonzero(expected < limit[0]))
 
 
 @pytest.mark.parametrize("x", [np.zeros(40, np.float32)[::2], np.zeros(20)])

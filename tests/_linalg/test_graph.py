@@ -35,6 +35,25 @@ def test_the_bandwidth_is_used() -> None:
     np.testing.assert_allclose(W, expected, atol=1e-12)
 
 
+def test_cosine_graph_links_the_largest_cosines() -> None:
+    points = cloud(30) + 1
+    unit = points / np.linalg.norm(points, axis=1, keepdims=True)
+    cosines = unit @ unit.T - 9 * np.eye(30)
+    third = -np.sort(-cosines, axis=1)[:, 2]
+    linked = (cosines >= third[:, None]) | (cosines >= third)
+    W = graph.cosine_graph(points, 3).toarray()
+    expected = np.where(linked, np.maximum(cosines, graph.MIN_WEIGHT), 0)
+    np.testing.assert_allclose(W, expected, atol=1e-9)
+    lengths = np.arange(1, 31)[:, None]
+    np.testing.assert_allclose(graph.cosine_graph(lengths * points, 3).toarray(), W, atol=1e-9)
+
+
+def test_cosines_that_are_not_positive_have_the_smallest_weight() -> None:
+    points = np.array([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [0.0, 2.0]])
+    W = graph.cosine_graph(points, 3).toarray()
+    np.testing.assert_allclose(W, graph.MIN_WEIGHT * (1 - np.eye(4)), atol=1e-12)
+
+
 def test_distances_do_not_depend_on_the_origin() -> None:
     base = np.round(cloud(30) * 1024) / 1024
     near, far = (graph.find_neighbors(base + shift, 3).distances for shift in (0, 2.0**30))

@@ -156,6 +156,7 @@ def test_too_many_components_are_an_error(method: Embedding) -> None:
         (RelaxedLaplacian(n_neighbors=0), "n_neighbors"),
         (RelaxedLaplacian(smoothness=-1), "smoothness"),
         (RelaxedLaplacian(bandwidth=-1), "bandwidth"),
+        (RelaxedLaplacian(min_eigenvalue=0), "min_eigenvalue"),
         (LLE(n_neighbors=0), "n_neighbors"),
         (LLE(regularization=0), "regularization"),
         (Isomap(n_neighbors=-3), "n_neighbors"),
@@ -168,6 +169,14 @@ def test_too_many_components_are_an_error(method: Embedding) -> None:
         (ElasticEmbedding(learning_rate=0.0), "learning_rate"),
         (ElasticEmbedding(strength=0), "strength"),
         (TSNE(exaggeration=0), "exaggeration"),
+        (TSNE(early_exaggeration=0), "early_exaggeration"),
+        (TSNE(n_exaggerated_iter=-1), "n_exaggerated_iter"),
+        (TSNE(early_momentum=1), "early_momentum"),
+        (TSNE(early_momentum=-0.1), "early_momentum"),
+        (TSNE(tolerance=-1e-3), "tolerance"),
+        (TSNE(tolerance=float("nan")), "tolerance"),
+        (TSNE(n_directions=0), "n_directions"),
+        (TSNE(n_neighbors=0), "n_neighbors"),
     ],
 )
 def test_invalid_parameters(method: Embedding, parameter: str) -> None:
@@ -264,13 +273,16 @@ def test_the_stored_type_does_not_matter(method: type[StochasticEmbedding]) -> N
 def test_methods_are_scikit_learn_estimators(method: type[StochasticEmbedding]) -> None:
     made = method(perplexity=7.0, max_iter=30, learning_rate=10.0)
     parameters = clone(made).get_params()
-    assert parameters == {
-        "perplexity": 7.0,
-        "max_iter": 30,
-        "learning_rate": 10.0,
-        **({"strength": 1.0} if method is ElasticEmbedding else {}),
-        **({"exaggeration": None} if method is TSNE else {}),
-    }
+    assert (
+        parameters
+        == made.get_params()
+        == method().get_params()
+        | {
+            "perplexity": 7.0,
+            "max_iter": 30,
+            "learning_rate": 10.0,
+        }
+    )
 
 
 class RecordedNeighbors(NeighborBlocks):

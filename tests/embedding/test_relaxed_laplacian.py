@@ -17,9 +17,9 @@ from tests.embedding.conftest import (
 
 from bitfold._linalg import graph
 from bitfold.embedding import RelaxedLaplacian
-from bitfold.embedding.relaxed_laplacian import data_laplacian, mean_reach
+from bitfold.embedding.relaxed_laplacian import data_laplacian
 from bitfold.errors import DataError
-from bitfold.neighbors import Neighbors
+from bitfold.neighbors import Neighbors, mean_kth_distance
 
 
 def dense_weights(X: RealArray, base: RealArray, bandwidth: float, k: int = 4) -> RealArray:
@@ -55,14 +55,14 @@ def test_the_bandwidth_is_the_mean_distance_to_the_farthest_neighbor() -> None:
     base = cloud()
     X = training_points(base)
     farthest = np.sort(cdist(X, base), axis=1)[:, 3]
-    assert mean_reach(find_neighbors(X, base)) == pytest.approx(farthest.mean(), rel=1e-5)
-    assert mean_reach(find_neighbors(base, base, k=1)) == 1.0
+    assert mean_kth_distance(find_neighbors(X, base)) == pytest.approx(farthest.mean(), rel=1e-5)
+    assert mean_kth_distance(find_neighbors(base, base, k=1)) == 1.0
 
 
 def test_it_equals_the_dense_computation() -> None:
     base = cloud()
     neighbors = find_neighbors(training_points(base), base)
-    T = data_laplacian(neighbors, len(base), mean_reach(neighbors))
+    T = data_laplacian(neighbors, len(base), mean_kth_distance(neighbors))
     W = graph.gaussian_graph(base, 6).toarray()
     _, vectors = eigh(np.diag(W.sum(axis=1)) - W + 3 * T)
     Y = RelaxedLaplacian(n_neighbors=6, smoothness=3.0).embed(base, 10, neighbors=neighbors)
@@ -74,7 +74,7 @@ def test_it_minimizes_the_objective_of_the_paper() -> None:
     X = training_points(base)
     Y = embed(RelaxedLaplacian(n_neighbors=6), base, 3)
     W_B = graph.gaussian_graph(base, 6).toarray()
-    W_XB = dense_weights(X, base, mean_reach(find_neighbors(X, base)))
+    W_XB = dense_weights(X, base, mean_kth_distance(find_neighbors(X, base)))
 
     def cost(Y_B: RealArray) -> float:
         induced = W_XB @ Y_B / W_XB.sum(axis=1, keepdims=True)
@@ -101,3 +101,23 @@ def test_far_training_points_have_no_influence() -> None:
 def test_training_data_are_required() -> None:
     with pytest.raises(DataError, match="RelaxedLaplacian needs training data"):
         RelaxedLaplacian().embed(cloud(), 3)
+
+
+def test_small_eigenvalues_are_left_out() -> None:
+    base = cloud()
+    X = training_points(base)
+    W = graph.gaussian_graph(base, 6).toarray()
+    T = data_laplacian(
+        find_neighbors(X, base), len(base), mean_kth_distance(find_neighbors(X, base))
+    )
+    values, vectors = eigh(np.diag(W.sum(axis=1)) - W + 2 * T)
+    bound = (values[4] + values[5]) / 2
+    Y = embed(RelaxedLaplacian(n_neighbors=6, min_eigenvalue=bound), base, 7)
+    assert same_up_to_sign(Y, vectors[:, 5:12])
+    tiny = embed(RelaxedLaplacian(n_neighbors=6, min_eigenvalue=values[1] / 2), base, 7)
+    np.testing.assert_array_equal(tiny, embed(RelaxedLaplacian(n_neighbors=6), base, 7))
+
+
+def test_too_few_eigenvalues_are_an_error() -> None:
+    with pytest.raises(DataError, match="Only 0 eigenvectors"):
+        embed(RelaxedLaplacian(n_neighbors=6, min_eigenvalue=1e9), cloud(), 3)

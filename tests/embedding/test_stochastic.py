@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 from scipy.sparse import csr_array
-from scipy.spatial.distance import cdist
-from scipy.special import logsumexp
+from scipy.spatial.distance import cdist, pdist, squareform
+from scipy.special import logsumexp, xlogy
 from tests.embedding.conftest import FloatArray, RealArray, find_neighbors
 from tests.embedding.conftest import float32_cloud as cloud
 
 from bitfold import _threads
-from bitfold.embedding import perplexity_affinities, stochastic
+from bitfold._validation import make_generator
+from bitfold.embedding import TSNE, perplexity_affinities, stochastic
 from bitfold.embedding.elastic import elastic_embedding, elastic_repulsion
 from bitfold.embedding.sne import gaussian_repulsion, sne
 from bitfold.embedding.stochastic import (
+    MOMENTUM,
     DescentResult,
     Objective,
+    Phase,
     Repulsion,
     Schedule,
     affinity_rule,
@@ -212,11 +218,8 @@ def test_gradients_equal_difference_quotients(
     Y = scale * cloud(25, n_components, 1)
     constant = kl_divergence(P, np.random.default_rng(0)).constant if is_student else 0.0
     objective = Objective(repulsion, is_student, constant)
-    edges = stochastic._Edges(
-        P.indptr.astype(np.int32), P.indices.astype(np.int32), P.data.astype(np.float32)
-    )
     gradient = np.empty_like(Y)
-    got = stochastic._compute_gradient(Y, edges, objective, gradient)
+    got = stochastic._compute_gradient(Y, stochastic._Edges.of(P, 1.0), objective, gradient)
     exact = Y.astype(np.float64)
     assert got == pytest.approx(cost(P.toarray(), exact), rel=1e-5)
     slope = difference_quotients(cost, P.toarray(), exact)
@@ -356,3 +359,183 @@ def test_the_descent_stops_when_the_cost_stops_falling() -> None:
     assert patient.n_iter < 1000
     longer = elastic(P, 16, np.random.default_rng(0), Schedule(3000, tolerance=0))
     assert longer.cost == pytest.approx(patient.cost, rel=1e-2)
+
+
+# The schedule, and t-SNE as the authors of the paper ran it
+
+PUBLISHED: dict[str, Any] = {
+    "max_iter": 1000,
+    "learning_rate": 500.0,
+    "early_exaggeration": 4.0,
+    "n_exaggerated_iter": 100,
+    "early_momentum": 0.5,
+    "tolerance": None,
+}
+"""The schedule of the paper's authors."""
+
+
+class Reference(NamedTuple):
+    """An embedding, and its divergence."""
+
+    Y: RealArray
+    cost: float
+
+
+def reference_affinities(points: RealArray, perplexity: float) -> RealArray:
+    """Return Eq. (11) for all pairs, with β of each point found by a root finder."""
+    P = np.zeros((len(points), len(points)))
+    for i, row in enumerate(squareform(pdist(points, "sqeuclidean"))):
+        others = np.delete(np.arange(len(points)), i)
+        d = row[others] - row[others].min()
+
+        def conditional(log_beta: float, d: RealArray = d) -> RealArray:
+            p = np.exp(-np.exp(log_beta) * d)
+            return np.asarray(p / p.sum())
+
+        def excess(log_beta: float) -> float:
+            p = conditional(log_beta)
+            return float(-xlogy(p, p).sum() - np.log(perplexity))
+
+        P[i, others] = conditional(brentq(excess, -20, 20))
+    return (P + P.T) / (2 * len(points))
+
+
+def reference_tsne(P: RealArray, Y: RealArray, schedule: Schedule) -> Reference:
+    """Minimize KL(P || Q) with the authors' schedule, all pairs in float64."""
+    assert schedule.learning_rate is not None
+    velocity, gains = np.zeros_like(Y), np.ones_like(Y)
+    for iteration in range(schedule.max_iter):
+        factor = 4.0 if iteration < schedule.n_exaggerated_iter else 1.0
+        momentum = 0.5 if iteration < 250 else 0.8
+        w = 1 / (1 + squareform(pdist(Y, "sqeuclidean")))
+        np.fill_diagonal(w, 0)
+        L = (factor * P - w / w.sum()) * w
+        gradient = 4 * (np.diag(L.sum(axis=1)) - L) @ Y
+        uphill = (gradient > 0) == (velocity > 0)
+        gains = np.maximum(np.where(uphill, 0.8 * gains, gains + 0.2), 0.01)
+        velocity = momentum * velocity - schedule.learning_rate * gains * gradient
+        Y = Y + velocity
+    return Reference(Y - Y.mean(axis=0), divergence(P, Y))
+
+
+def divergence(P: RealArray, Y: RealArray) -> float:
+    w = 1 / (1 + squareform(pdist(Y, "sqeuclidean")))
+    np.fill_diagonal(w, 0)
+    Q = w / w.sum() + np.eye(len(Y))
+    return float((xlogy(P, P) - P * np.log(Q)).sum())
+
+
+def test_the_affinities_along_principal_directions_equal_the_definition() -> None:
+    base = cloud(70, 40)
+    method = TSNE(10, n_directions=20, n_neighbors=69)
+    centered = base.astype(np.float64) - base.mean(axis=0, dtype=np.float64)
+    directions = np.linalg.svd(centered, full_matrices=False)[2][:20]
+    expected = reference_affinities(centered @ directions.T, 10)
+    got = method._distance_affinities(base, 8).toarray()
+    np.testing.assert_allclose(got, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(("rate", "n_iter"), [(500.0, 5), (5.0, 30)])
+@pytest.mark.parametrize("n_components", [2, 8])
+def test_the_steps_equal_those_of_the_authors_schedule(
+    n_components: int, rate: float, n_iter: int
+) -> None:
+    """Later, rounding errors grow; with the authors' rate, within ten steps."""
+    P = perplexity_affinities(cloud(70), 10.0, n_neighbors=69)
+    changes = {"max_iter": n_iter, "learning_rate": rate, "n_exaggerated_iter": 15}
+    schedule = Schedule(**PUBLISHED | changes)
+    got = tsne(P, n_components, np.random.default_rng(0), schedule).Y
+    start = random_start(70, n_components, np.random.default_rng(0)).astype(np.float64)
+    expected = reference_tsne(P.toarray(), start, schedule).Y
+    np.testing.assert_allclose(got - got.mean(axis=0), expected, atol=1e-3 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize(("n_components", "rate", "rel"), [(2, 5.0, 0.05), (8, 500.0, 0.01)])
+def test_the_divergence_equals_that_of_the_authors_schedule(
+    n_components: int, rate: float, rel: float
+) -> None:
+    """In the plane there are many minima, and in eight dimensions nearly one."""
+    base = cloud(70, 40)
+    params = PUBLISHED | {"learning_rate": rate}
+    method = TSNE(10, n_directions="auto", n_neighbors=69, **params)
+    P = method._distance_affinities(base, n_components).toarray()
+    costs, expected = np.empty(3), np.empty(3)
+    for seed in range(3):
+        Y = method.embed(base, n_components, rng=seed).astype(np.float64)
+        costs[seed] = divergence(P, Y)
+        start = random_start(70, n_components, make_generator(seed)).astype(np.float64)
+        expected[seed] = reference_tsne(P, start, Schedule(**params)).cost
+    assert costs.mean() == pytest.approx(expected.mean(), rel=rel)
+
+
+def test_the_phases_of_the_authors_schedule() -> None:
+    assert Schedule(**PUBLISHED).phases == [
+        Phase(100, 0.5, 4.0),
+        Phase(150, 0.5, 1.0),
+        Phase(750, MOMENTUM, 1.0),
+    ]
+    assert Schedule(400).phases == [Phase(400, MOMENTUM, 1.0)]
+
+
+@given(
+    max_iter=st.integers(1, 600),
+    factor=st.sampled_from([1.0, 4.0]),
+    n_exaggerated=st.integers(0, 700),
+    momentum=st.sampled_from([0.5, MOMENTUM]),
+)
+def test_phases_cover_all_iterations(
+    max_iter: int, factor: float, n_exaggerated: int, momentum: float
+) -> None:
+    schedule = Schedule(
+        max_iter,
+        early_exaggeration=factor,
+        n_exaggerated_iter=n_exaggerated,
+        early_momentum=momentum,
+    )
+    steps = [phase for phase in schedule.phases for _ in range(phase.n_iter)]
+    expected = [
+        (momentum if i < 250 else MOMENTUM, factor if i < n_exaggerated else 1.0)
+        for i in range(max_iter)
+    ]
+    assert [(step.momentum, step.exaggeration) for step in steps] == expected
+
+
+@pytest.mark.parametrize("max_iter", [1, 7, 100, 101, 260])
+def test_steps_that_are_too_long_are_taken_back_in_every_phase(max_iter: int) -> None:
+    P = perplexity_affinities(cloud(60), 10.0)
+    start = random_start(60, 4, np.random.default_rng(0)).astype(np.float64)
+    schedule = Schedule(
+        max_iter,
+        learning_rate=1e30,
+        early_exaggeration=4,
+        n_exaggerated_iter=100,
+        early_momentum=0.5,
+    )
+    found = tsne(P, 4, np.random.default_rng(0), schedule)
+    assert np.isfinite(found.Y).all()
+    assert found.cost <= divergence(P.toarray(), start) * (1 + 1e-5)
+    assert found.n_iter <= max_iter
+
+
+@pytest.mark.parametrize("max_iter", [1, 4, 300])
+def test_steps_that_overflow_are_always_taken_back(max_iter: int) -> None:
+    P = perplexity_affinities(cloud(60), 10.0)
+    schedule = Schedule(**PUBLISHED | {"max_iter": max_iter, "learning_rate": 1e30})
+    found = tsne(P, 4, np.random.default_rng(0), schedule)
+    assert np.isfinite(found.Y).all()
+    assert np.isfinite(found.cost)
+
+
+def test_all_iterations_are_made_without_a_tolerance() -> None:
+    done: list[tuple[int, int]] = []
+
+    def embed(**params: Any) -> None:
+        done.clear()
+        TSNE(5, max_iter=2000, **params).embed(
+            cloud(40), 8, rng=0, on_step=lambda *step: done.append(step)
+        )
+
+    embed()
+    assert done[-1][0] < 2000
+    embed(tolerance=None, early_exaggeration=4, early_momentum=0.5)
+    assert done == [(n, 2000) for n in range(50, 2001, 50)]

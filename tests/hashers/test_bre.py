@@ -13,14 +13,18 @@ from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
 from bitfold._kernels.reconstruction import line_search, pair_costs, sweep_bit
+from bitfold.errors import ParameterError
 from bitfold.hashers import BRE
-from bitfold.hashers.bre import (
+from bitfold.hashers._reconstruction import (
     TrainingPairs,
     draw_training_pairs,
+    learn_weights,
     reconstruct,
     reconstruction_errors,
     target_distances,
 )
+from bitfold.hashers.base.kernel import gaussian_kernel
+from bitfold.hashers.bre import normalize_kernel
 from bitfold.rotation import unit_rows
 
 Array = NDArray[Any]
@@ -41,8 +45,12 @@ def sample() -> Array:
     return unit_rows(X - X.mean(axis=0)).astype(np.float64)
 
 
+def distances(unit: Array) -> Array:
+    return target_distances(unit @ unit.T)
+
+
 def pairs() -> TrainingPairs:
-    return draw_training_pairs(target_distances(sample()), 8, 8, np.random.default_rng(0))
+    return draw_training_pairs(distances(sample()), 8, 8, np.random.default_rng(0))
 
 
 def first_rows() -> Array:
@@ -61,12 +69,12 @@ def squared_error(values: Array) -> float:
 def test_targets_are_distances_between_directions() -> None:
     X = sample()
     expected = ((X[:, None] - X) ** 2).sum(axis=2) / 4
-    np.testing.assert_allclose(target_distances(X), expected, atol=1e-12)
-    assert target_distances(X).max() <= 1
+    np.testing.assert_allclose(distances(X), expected, atol=1e-12)
+    assert distances(X).max() <= 1
 
 
 def test_pairs_are_symmetric_and_include_the_nearest() -> None:
-    d = target_distances(sample())
+    d = distances(sample())
     starts, partners, targets = pairs()
     mutual = np.zeros((N, N), bool)
     mutual[first_rows(), partners] = True
@@ -163,7 +171,7 @@ def test_hamming_distances_approximate_distances() -> None:
     X = load_digits().data
     new = X[1200:1500]
     center = X[:1200].mean(axis=0)
-    d = target_distances(unit_rows(new - center).astype(np.float64))
+    d = distances(unit_rows(new - center).astype(np.float64))
     mean_errors = []
     for max_iter in (0, 3):
         ours = BRE(32, n_samples=300, max_iter=max_iter, random_state=0).fit(X[:1200])
@@ -176,3 +184,69 @@ def test_hamming_distances_approximate_distances() -> None:
 def test_directions_have_unit_length() -> None:
     ours = BRE(8, n_samples=100, random_state=0).fit(load_digits().data)
     np.testing.assert_allclose(np.linalg.norm(ours.directions_, axis=1), 1, rtol=1e-6)
+
+
+# The kernel
+
+
+def kernel(bandwidth: float = 20.0) -> Array:
+    X = load_digits().data[:N].astype(np.float32)
+    return gaussian_kernel(X, X, bandwidth)
+
+
+def test_normalized_kernel_is_that_of_centered_unit_features() -> None:
+    # The rows of a square root of the kernel are features with these inner products.
+    values, vectors = np.linalg.eigh(kernel().astype(np.float64))
+    features = vectors * np.sqrt(np.maximum(values, 0))
+    features -= features.mean(axis=0)
+    lengths = np.linalg.norm(features, axis=1)
+    unit = features / lengths[:, None]
+    found = normalize_kernel(kernel())
+    np.testing.assert_allclose(found.values, unit @ unit.T, atol=1e-5)
+    np.testing.assert_allclose(found.scales, lengths, rtol=1e-5)
+
+
+def test_a_row_at_the_mean_of_the_features_is_zero() -> None:
+    found = normalize_kernel(np.ones((4, 4), np.float32))
+    np.testing.assert_array_equal(found.values, 0)
+
+
+def test_kernel_bits_are_those_of_the_sample() -> None:
+    X = load_digits().data[:N]
+    ours = BRE(BITS, kernel="rbf", n_samples=N, n_anchors=12, bandwidth=20.0, random_state=0)
+    rngs = np.random.default_rng(0).spawn(4)[1:]
+    K = normalize_kernel(kernel()).values
+    values = learn_weights(K, (BITS, 12), 3, rngs) @ K
+    bits = ours.fit(X).transform(X)
+    clear = np.abs(values.T) > 1e-4
+    assert clear.mean() > 0.95
+    np.testing.assert_array_equal(bits[clear], values.T[clear] > 0)
+    assert ours.bandwidth_ == 20.0
+    assert ours.directions_ is None
+    np.testing.assert_allclose(ours.coefficients_.sum(axis=1), 0, atol=1e-4)
+
+
+def test_a_wide_kernel_is_linear() -> None:
+    # exp(-d²/2σ²) is 1 - d²/2σ² for large σ, whose centered form is the inner product.
+    X = load_digits().data[:N]
+    centered = unit_rows(X - X.mean(axis=0))
+    wide = normalize_kernel(kernel(600.0)).values
+    np.testing.assert_allclose(wide, centered @ centered.T, atol=0.02)
+
+
+def test_kernel_bits_approximate_distances() -> None:
+    X = load_digits().data
+    mean_errors = []
+    for max_iter in (0, 3):
+        ours = BRE(32, kernel="rbf", n_samples=300, max_iter=max_iter, random_state=0).fit(X[:1200])
+        new = X[1200:1400].astype(np.float32)
+        K = normalize_kernel(gaussian_kernel(new, new, ours.bandwidth_)).values
+        bits = ours.transform(new).astype(bool)
+        apart = (bits[:, None] != bits).mean(axis=2)
+        mean_errors.append(float(np.mean((apart - target_distances(K)) ** 2)))
+    assert mean_errors[1] < 0.8 * mean_errors[0]
+
+
+def test_unknown_kernel_raises() -> None:
+    with pytest.raises(ParameterError, match=r"kernel of BRE .* 'poly'"):
+        BRE(kernel="poly").fit(load_digits().data)

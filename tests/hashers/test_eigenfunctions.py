@@ -9,9 +9,12 @@ from numpy.typing import NDArray
 
 from bitfold.hashers._eigenfunctions import (
     N_BINS,
+    RankedEigenfunctions,
+    assign_bits,
     clip_extent,
     compute_eigenfunctions,
     count_histograms,
+    find_quantiles,
     make_grids,
     rank_eigenfunctions,
 )
@@ -94,3 +97,31 @@ def test_eigenfunctions_are_ranked_by_eigenvalue() -> None:
     for function, value, direction in zip(*(part[:20] for part in chosen), strict=True):
         place = found[direction].values.tolist().index(value)
         np.testing.assert_array_equal(found[direction].functions[place], function)
+
+
+def test_quantiles_are_those_of_the_rows() -> None:
+    counts = RNG.integers(1, 20, N_BINS)
+    function = np.sin(3 * GRID)
+    of_rows = np.sort(np.repeat(function, counts))
+    for n in (1, 2, 7):
+        found = find_quantiles(function, counts / counts.sum(), n)
+        assert (np.diff(found) > 0).all()
+        ranks = np.searchsorted(of_rows, found, side="right") / len(of_rows)
+        np.testing.assert_allclose(ranks, np.arange(1, n + 1) / (n + 1), atol=0.02)
+
+
+def test_strong_eigenfunctions_share_the_bits() -> None:
+    functions, _ = compute_eigenfunctions(GRID, MARGINAL, 0.7)
+    values = np.array([1.0, 0.5, 0.2, 0.1, 0.09])
+    ranked = RankedEigenfunctions(functions[:5], values, np.zeros(5, np.intp))
+    for n_bits, min_weight, expected in (
+        (3, 0.1, [0, 1, 2]),
+        (4, 0.1, [0, 1, 2, 3]),
+        (6, 0.1, [0, 0, 1, 1, 2, 3]),
+        (6, 0.01, [0, 0, 1, 2, 3, 4]),
+        (5, 0.6, [0, 0, 0, 0, 0]),
+    ):
+        indices, thresholds = assign_bits(ranked, MARGINAL[None], n_bits, min_weight)
+        assert indices.tolist() == expected
+        first = thresholds[indices == 0]
+        np.testing.assert_array_equal(first, find_quantiles(functions[0], MARGINAL, len(first)))

@@ -20,6 +20,7 @@ from bitfold.hashers.ldahash import (
     PairCovariances,
     draw_negative,
     draw_positive,
+    find_differences,
     find_discriminants,
     find_threshold,
     pair_covariances,
@@ -87,6 +88,28 @@ def test_directions_maximize_the_ratio() -> None:
     assert ratios[8] > 1.2 > 1.1 > ratios[9]
     random = np.random.default_rng(0).standard_normal((1000, 64))
     assert ratio(pairs, random, 1e-3).max() < ratios[0]
+
+
+@pytest.mark.parametrize("weight", [0.1, 1.0, 10.0])
+def test_directions_of_dif_maximize_the_difference(weight: float) -> None:
+    pairs = covariances(X, Y)
+    directions = find_differences(pairs, 12, weight)
+    np.testing.assert_allclose(directions @ directions.T, np.eye(12), atol=1e-8)
+    difference = pairs.negative - weight * pairs.positive
+    found = np.einsum("ij,jk,ik->i", directions, difference, directions)
+    np.testing.assert_allclose(found, np.linalg.eigvalsh(difference)[::-1][:12], atol=1e-6)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        other = np.linalg.qr(rng.standard_normal((64, 12)))[0].T
+        assert np.trace(other @ difference @ other.T) < found.sum()
+
+
+def test_variants_have_different_directions() -> None:
+    lda, dif = (LDAHash(9, variant=v, random_state=0).fit(X, Y) for v in ("lda", "dif"))
+    expected = find_differences(covariances(X, Y), 9, 1.0)
+    np.testing.assert_allclose(dif.directions_, expected, atol=1e-3)
+    assert np.abs(dif.directions_ - lda.directions_).max() > 0.1
+    assert map_scorer(dif, X, Y) > 0.35
 
 
 def test_constant_features_are_ignored() -> None:
@@ -188,7 +211,14 @@ def test_default_length_is_the_number_of_classes_minus_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("n_bits", 65), ("n_pairs", 0), ("regularization", -1)]
+    ("name", "value"),
+    [
+        ("n_bits", 65),
+        ("n_pairs", 0),
+        ("regularization", -1),
+        ("positive_weight", 0.0),
+        ("variant", "pca"),
+    ],
 )
 def test_invalid_parameters_raise(name: str, value: Any) -> None:
     with pytest.raises(ParameterError) as caught:

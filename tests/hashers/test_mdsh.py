@@ -15,6 +15,7 @@ from bitfold.codes import Codes
 from bitfold.errors import DataError, ParameterError
 from bitfold.hashers import MDSH
 from bitfold.hashers.mdsh import product_affinity
+from bitfold.metrics import average_precision, scan_histograms
 
 Array = NDArray[Any]
 RNG = np.random.default_rng(0)
@@ -89,13 +90,61 @@ def test_default_bandwidth_is_a_quarter_of_the_rms_distance() -> None:
     np.testing.assert_allclose(MDSH(4).fit(X).bandwidth_, expected, rtol=1e-3)
 
 
-def test_number_of_eigenfunctions_limits_the_bits() -> None:
+def test_few_eigenfunctions_have_several_thresholds() -> None:
     X = blob()[:, :1]
-    most = MDSH().fit(X).n_bits_
-    assert 5 < most < 64
-    assert MDSH(most).fit(X).n_bits_ == most
-    with pytest.raises(ParameterError, match=f"n_bits of MDSH .* {most}, got {most + 1}"):
-        MDSH(most + 1).fit(X)
+    ours = MDSH(64).fit(X)
+    n_functions = len(np.unique(ours.eigenvalues_))
+    assert n_functions < 10
+    bits = ours.transform(X)
+    # Bits of one function are its quantiles: each is implied by the next.
+    first = np.flatnonzero(ours.eigenvalues_ == ours.eigenvalues_[0])
+    assert len(first) >= 64 // n_functions
+    assert (np.diff(bits[:, first].astype(int), axis=1) <= 0).all()
+    expected = 1 - np.arange(1, len(first) + 1) / (len(first) + 1)
+    np.testing.assert_allclose(bits[:, first].mean(axis=0), expected, atol=0.03)
+
+
+def test_weak_eigenfunctions_have_no_bits() -> None:
+    X = load_digits().data
+    for min_weight in (0.05, 0.3, 1.0):
+        values = MDSH(64, min_weight=min_weight).fit(X).eigenvalues_
+        assert (np.diff(values) <= 0).all()
+        assert values[-1] >= min_weight * values[0]
+    few = MDSH(8, min_weight=0.01).fit(X)
+    assert len(np.unique(few.eigenvalues_)) == 8
+
+
+def test_embedding_is_weighted_by_eigenvalues() -> None:
+    # The mean square of an eigenfunction over the data is 1.
+    X = blob(4000)
+    ours = MDSH(6, min_weight=0.01).fit(X)
+    spread = ours.embed(X).std(axis=0)
+    np.testing.assert_allclose(spread, ours.eigenvalues_, rtol=0.1)
+
+
+def test_asymmetric_search_and_affinity_are_better_than_hamming_distance() -> None:
+    X, y = load_digits(return_X_y=True)
+    queries, database = X[1200:], X[:1200]
+    ours = MDSH(64).fit(database)
+    codes, query_codes = ours.encode(database), ours.encode(queries)
+    relevant = y[1200:, None] == y[:1200]
+    signs = codes.unpack() * 2.0 - 1
+    by_hamming = -(query_codes.unpack() * 2.0 - 1) @ signs.T
+    scores = [
+        average_precision(scan_histograms(distances, relevant)).mean()
+        for distances in (
+            by_hamming,
+            -ours.affinity(query_codes, codes),
+            -ours.embed(queries) @ signs.T,
+        )
+    ]
+    assert scores[0] < scores[1] < scores[2]
+
+
+@pytest.mark.parametrize("min_weight", [0.0, 1.5])
+def test_invalid_min_weight_raises(min_weight: float) -> None:
+    with pytest.raises(ParameterError, match="min_weight of MDSH"):
+        MDSH(min_weight=min_weight).fit(blob())
 
 
 def test_equal_rows_raise() -> None:

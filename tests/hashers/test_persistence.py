@@ -130,7 +130,7 @@ def test_failed_save_leaves_the_old_file(tmp_path: Path) -> None:
     _fitted().save(path)
     before = path.read_bytes()
     unsavable = copy.deepcopy(_fitted()).set_params(embedding=TSNE(perplexity=np.ones(3)))  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="meta of IMH"):
+    with pytest.raises(ValueError, match="embedding of IMH"):
         unsavable.save(path)
     assert path.read_bytes() == before
     small(random_state=1).fit(rows()).save(path)

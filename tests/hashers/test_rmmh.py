@@ -12,8 +12,10 @@ from scipy.optimize import minimize
 from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
+from bitfold.errors import ParameterError
 from bitfold.hashers import RMMH
-from bitfold.hashers.rmmh import draw_labels, maximize_margin
+from bitfold.hashers.base.kernel import gaussian_kernel
+from bitfold.hashers.rmmh import draw_labels, maximize_kernel_margin, maximize_margin
 from bitfold.metrics import map_scorer
 
 Array = NDArray[Any]
@@ -115,3 +117,73 @@ def test_longer_codes_are_better_and_bits_nearly_balanced() -> None:
     assert scores[1] > 0.5
     balance = RMMH(64, random_state=0).fit(X).transform(X).mean(axis=0)
     assert np.abs(balance - 0.5).mean() < 0.2
+
+
+# The kernel
+
+
+def test_kernel_plane_of_inner_products_is_the_hyperplane() -> None:
+    X = points(20, 8)
+    X /= np.sqrt((X * X).sum(axis=1).mean())
+    labels = draw_labels(20, np.random.default_rng(0))
+    normal, threshold = maximize_margin(X, labels, 1.0)
+    found = maximize_kernel_margin(X @ X.T, labels, 1.0)
+    np.testing.assert_allclose(found.coefficients @ X, normal, atol=1e-3)
+    assert found.threshold == pytest.approx(threshold, abs=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_kernel_separates_more_points_than_features(seed: int) -> None:
+    X = points(32, 3, seed)
+    K = gaussian_kernel(X, X, 2.0)
+    labels = draw_labels(32, np.random.default_rng(seed))
+    a, threshold = maximize_kernel_margin(K, labels, HARD)
+    assert a @ K @ a == pytest.approx(1)
+    np.testing.assert_array_equal(np.sign(K @ a - threshold), labels)
+    # The margin is half of the gap between the convex hulls in the feature space.
+    values, vectors = np.linalg.eigh(K.astype(np.float64))
+    features = vectors * np.sqrt(np.maximum(values, 0))
+    margin = (labels * (K @ a - threshold)).min()
+    assert margin == pytest.approx(gap(features, labels) / 2, rel=1e-2)
+
+
+def test_kernel_bits_are_maximum_margin_hyperplanes() -> None:
+    X = load_digits().data[:40].astype(np.float32)
+    ours = RMMH(6, kernel="rbf", n_samples=20, bandwidth=20.0, C=0.5, random_state=0).fit(X)
+    K = gaussian_kernel(X, X, 20.0)
+    _, sample_rng, label_rng = np.random.default_rng(0).spawn(3)
+    for reals in ours.embed(X).T:
+        chosen = sample_rng.choice(40, 20, replace=False)
+        part = K[np.ix_(chosen, chosen)]
+        a, threshold = maximize_kernel_margin(part, draw_labels(20, label_rng), 0.5)
+        np.testing.assert_allclose(reals, K[:, chosen] @ a - threshold, atol=1e-3)
+    assert ours.directions_ is None
+
+
+def test_longer_kernel_codes_are_better() -> None:
+    X, y = load_digits(return_X_y=True)
+    scores = [
+        map_scorer(RMMH(b, kernel="rbf", random_state=0).fit(X), X[:600], y[:600]) for b in (8, 64)
+    ]
+    assert scores[1] > scores[0] + 0.1
+    assert scores[1] > 0.5
+
+
+def test_another_fit_replaces_the_kernel() -> None:
+    X = load_digits().data[:100]
+    ours = RMMH(8, kernel="rbf", random_state=0).fit(X)
+    ours.set_params(kernel="linear").fit(X)
+    assert ours.anchors_ is None
+    assert ours.coefficients_ is None
+    assert ours.bandwidth_ == 0
+    np.testing.assert_array_equal(ours.transform(X), RMMH(8, random_state=0).fit(X).transform(X))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("kernel", "poly"), ("n_anchors", 1), ("bandwidth", -1.0)]
+)
+def test_invalid_parameters_raise(name: str, value: Any) -> None:
+    params = {"kernel": "rbf", name: value}
+    with pytest.raises(ParameterError) as caught:
+        RMMH(**params).fit(load_digits().data)
+    assert (caught.value.name, caught.value.owner) == (name, "RMMH")

@@ -13,11 +13,16 @@ from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
 from bitfold import metrics
-from bitfold._linalg.graph import gaussian_graph
+from bitfold._linalg.graph import cosine_graph, gaussian_graph
 from bitfold.errors import DataError, ParameterError
 from bitfold.hashers import PCAH, STH
 from bitfold.hashers import sth as module
-from bitfold.hashers.sth import fit_hyperplane, laplacian_eigenvectors, median_bits
+from bitfold.hashers.sth import (
+    fit_hyperplane,
+    laplacian_eigenvectors,
+    median_bits,
+    neighbor_graph,
+)
 
 Array = NDArray[Any]
 X, y = load_digits(return_X_y=True)
@@ -57,9 +62,13 @@ def test_bits_of_the_sample_are_balanced() -> None:
     assert bits.sum(axis=0).tolist() == [50] * 5
 
 
-def test_the_first_bits_of_the_sample_are_predicted() -> None:
-    ours = STH(16, random_state=0).fit(X)
-    expected = median_bits(laplacian_eigenvectors(gaussian_graph(X - X.mean(axis=0), 25), 16))
+GRAPHS = {"cosine": cosine_graph(X, 25), "gaussian": gaussian_graph(X - X.mean(axis=0), 25)}
+
+
+@pytest.mark.parametrize("affinity", GRAPHS)
+def test_the_first_bits_of_the_sample_are_predicted(affinity: str) -> None:
+    ours = STH(16, affinity=affinity, random_state=0).fit(X)
+    expected = median_bits(laplacian_eigenvectors(GRAPHS[affinity], 16))
     agreement = (ours.transform(X) == expected).mean(axis=0)
     # Rounding may decide the sign of an eigenvector, which inverts the bit.
     agreement = np.maximum(agreement, 1 - agreement)
@@ -113,7 +122,7 @@ def test_the_scale_of_the_data_does_not_matter() -> None:
 
 
 def test_a_larger_penalty_makes_fewer_errors() -> None:
-    expected = median_bits(laplacian_eigenvectors(gaussian_graph(X - X.mean(axis=0), 25), 8))
+    expected = median_bits(laplacian_eigenvectors(GRAPHS["cosine"], 8))
     loose, strict = (STH(8, C=C, random_state=0).fit(X).transform(X) for C in (0.001, 10))
     assert (strict == expected).mean() > (loose == expected).mean() + 0.05
 
@@ -121,6 +130,25 @@ def test_a_larger_penalty_makes_fewer_errors() -> None:
 def test_codes_are_better_than_those_of_pca() -> None:
     ours = metrics.map_scorer(STH(16, n_samples=1000, random_state=0).fit(X), X, y)
     assert ours > metrics.map_scorer(PCAH(16).fit(X), X, y) + 0.1
+
+
+def test_only_cosines_ignore_the_lengths_of_rows() -> None:
+    lengths = np.random.default_rng(0).uniform(1, 4, (len(X), 1))
+
+    def graph(affinity: str, points: Array) -> Array:
+        center = points.mean(axis=0)
+        weights = neighbor_graph(points - center, center.astype(np.float32), 25, affinity)
+        return np.asarray(weights.toarray())
+
+    few = X[:200]
+    for affinity, is_same in (("cosine", True), ("gaussian", False)):
+        scaled = graph(affinity, lengths[:200] * few)
+        assert np.allclose(scaled, graph(affinity, few), atol=1e-4) == is_same
+
+
+def test_an_unknown_affinity_raises() -> None:
+    with pytest.raises(ParameterError, match=r"affinity of STH .* 'dot'"):
+        STH(affinity="dot").fit(X)
 
 
 def test_the_sample_limits_the_bits() -> None:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import pairwise_distances
+from sklearn.neighbors import NeighborhoodComponentsAnalysis
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from tests.hashers.test_imh import INVALID, digits, few, held_out_map
 from threadpoolctl import threadpool_limits
 
 from bitfold import embedding as e
 from bitfold.base_set import KMeansBase, RandomBase
 from bitfold.errors import ParameterError
-from bitfold.hashers import IMH, SupervisedIMH
+from bitfold.hashers import IMH, LSH, DualHasher, SupervisedIMH, load
 from bitfold.hashers.strategies import BASE_STRATEGIES
 
 
@@ -177,3 +182,114 @@ def test_many_classes() -> None:
     settings: dict[str, Any] = {"base": KMeansBase(600), "embedding": "le_b", "random_state": 0}
     assert SupervisedIMH(**settings).fit(many, labels).n_bits_ == 256
     assert SupervisedIMH(280, **settings).fit(many, labels).n_bits_ == 280
+
+
+def test_default_subspace_is_that_of_scikit_learns_lda() -> None:
+    X, y = few()
+    ours = small(rotation=None, n_components=12).fit(X, y)
+    theirs = small(rotation=None, n_components=12, subspace=LinearDiscriminantAnalysis()).fit(X, y)
+    np.testing.assert_array_equal(theirs.base_set_, ours.base_set_)
+    # The columns differ in length and sign only.
+    lengths = [np.linalg.norm(h.base_embedding_, axis=0) for h in (ours, theirs)]
+    cosines = np.einsum("ij,ij->j", ours.base_embedding_, theirs.base_embedding_)
+    np.testing.assert_allclose(np.abs(cosines / lengths[0] / lengths[1]), 1, atol=1e-3)
+
+
+def test_any_learner_can_project() -> None:
+    X, y = few()
+    learner = NeighborhoodComponentsAnalysis(max_iter=20)
+    assert small(subspace=learner, n_bits=14).fit(X, y).n_bits_ == 14  # more than classes - 1
+    assert small(subspace=learner).fit(X, y).n_bits_ == 16  # n_components of the embedding
+    again = small(subspace=learner, n_bits=14).fit(X, y)
+    assert again.encode(X) == small(subspace=learner, n_bits=14).fit(X, y).encode(X)
+
+
+def test_affine_learner_may_project_after_induction() -> None:
+    # Alg. 2 projects the base embedding; projecting what is induced from it is the same.
+    X, y = few()
+    learner = NeighborhoodComponentsAnalysis(4, max_iter=20, random_state=0)
+    settings: dict[str, Any] = {"rotation": None, "n_components": 12}
+    projected = small(subspace=learner, n_bits=4, **settings).fit(X, y)
+    whole = small(subspace=StandardScaler(with_std=False), n_bits=12, **settings).fit(X, y)
+    np.testing.assert_array_equal(projected.base_set_, whole.base_set_)
+    A, *_ = np.linalg.lstsq(whole.base_embedding_, projected.base_embedding_, rcond=None)
+    np.testing.assert_allclose(whole.embed(X) @ A, projected.embed(X), atol=1e-3)
+
+
+def test_model_is_saved_without_the_learner(tmp_path: Path) -> None:
+    X, y = few()
+    learner = NeighborhoodComponentsAnalysis(max_iter=5)
+    hasher = small(subspace=learner, n_bits=6).fit(X, y)
+    hasher.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert again.encode(X) == hasher.encode(X)
+    assert again.model_digest == hasher.model_digest
+    restored = again.get_params()["subspace"]
+    assert restored.get_params() == learner.get_params()
+    assert not hasattr(restored, "components_")
+    assert b"pickle" not in (tmp_path / "model").read_bytes()
+
+
+class OwnLearner(NeighborhoodComponentsAnalysis):
+    """A learner that is not part of scikit-learn."""
+
+
+def test_other_learners_are_not_restored_from_files(tmp_path: Path) -> None:
+    X, y = few()
+    hasher = small(subspace=OwnLearner(max_iter=5), n_bits=6).fit(X, y)
+    with pytest.warns(UserWarning, match="OwnLearner"):
+        hasher.save(tmp_path / "model")
+    with pytest.warns(UserWarning, match="OwnLearner"):
+        again = load(tmp_path / "model")
+    assert again.encode(X) == hasher.encode(X)
+    assert again.get_params()["subspace"] is None
+
+
+def test_learner_that_cannot_be_stored_is_an_error(tmp_path: Path) -> None:
+    X, y = few()
+    learner = make_pipeline(StandardScaler(), NeighborhoodComponentsAnalysis(6, max_iter=5))
+    hasher = small(subspace=learner).fit(X, y)
+    codes = hasher.encode(X)
+    with pytest.raises(ParameterError, match="None saves the model without it") as caught:
+        hasher.save(tmp_path / "model")
+    assert (caught.value.name, caught.value.owner) == ("subspace", "SupervisedIMH")
+    hasher.set_params(subspace=None).save(tmp_path / "model")
+    assert load(tmp_path / "model").encode(X) == codes
+
+
+def test_samples_limit_the_labels() -> None:
+    X, y = few()
+    hasher = small(base=RandomBase(60), n_samples=90).fit(X, y)
+    whole = small(base=RandomBase(60)).fit(X, y)
+    assert len(hasher.base_set_) == 60
+    assert not np.array_equal(hasher.base_set_, whole.base_set_)
+    unlimited = small(base=RandomBase(60), n_samples=10**6).fit(X, y)
+    np.testing.assert_array_equal(unlimited.base_set_, whole.base_set_)
+    with pytest.raises(ParameterError) as caught:
+        small(n_samples=1).fit(X, y)
+    assert caught.value.name == "n_samples"
+
+
+def test_settings_of_the_paper_are_reachable() -> None:
+    X, y = few()
+    paper = small(
+        base=RandomBase(100), embedding=e.TSNE(perplexity=10, max_iter=60), rotation=None
+    ).fit(X, y)
+    # The base points are labeled samples, and every class has its share.
+    rows = {tuple(np.round(row).tolist()) for row in X}
+    assert all(tuple(row) in rows for row in np.round(paper.base_points_).tolist())
+    np.testing.assert_array_equal(paper.base_embedding_, paper.bit_embedding_)
+
+
+def test_part_of_a_dual_hasher_with_another_subspace_has_coarse_bits() -> None:
+    X, y = few()
+    learner = NeighborhoodComponentsAnalysis(max_iter=5)
+    dual = DualHasher(24, coarse=small(subspace=learner), fine=LSH(), random_state=0).fit(X, y)
+    assert (dual.n_coarse_bits_, dual.n_bits_) == (12, 24)
+
+
+@pytest.mark.parametrize("learner", ["lda", 3])
+def test_invalid_learner_raises(learner: Any) -> None:
+    with pytest.raises(ParameterError) as caught:
+        small(subspace=learner).fit(*few())
+    assert (caught.value.name, caught.value.owner) == ("subspace", "SupervisedIMH")

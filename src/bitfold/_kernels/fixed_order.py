@@ -131,37 +131,50 @@ sq_distance_tile: Any = _make_tile(_add_square)
 """sq_distance_tile(x, a, b, c, d) are four squared distances with the bits of ``sq_distance``."""
 
 
-def _declare_lane_dots(typing_context: Any, x: Any, columns: Any, out: Any) -> Any:
-    _check_arrays(x, out)
+def _declare_lane_scores(
+    typing_context: Any, x: Any, columns: Any, offsets: Any, limit: Any, out: Any
+) -> Any:
+    _check_arrays(x, offsets, out)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        arrays = [
-            context.make_array(kind)(context, builder, value)
-            for kind, value in zip(signature.args, arguments, strict=True)
-        ]
+        x_array, column_array, offset_array, out_array = (
+            context.make_array(signature.args[i])(context, builder, arguments[i])
+            for i in (0, 1, 2, 4)
+        )
         vector = _VECTOR.as_pointer()
-        x_data, column_data, out_data = (array.data for array in arrays)
-        column_data = builder.bitcast(column_data, vector)
-        totals = [cgutils.alloca_once(builder, _VECTOR) for _ in range(N_COLUMNS // LANES)]
+        columns = builder.bitcast(column_array.data, vector)
+        offsets = builder.bitcast(offset_array.data, vector)
+        out = builder.bitcast(out_array.data, vector)
+        n_parts = N_COLUMNS // LANES
+        totals = [cgutils.alloca_once(builder, _VECTOR) for _ in range(n_parts)]
         for total in totals:
             builder.store(ir.Constant(_VECTOR, None), total)
-        with cgutils.for_range(builder, builder.extract_value(arrays[0].shape, 0)) as loop:
-            value = builder.load(builder.gep(x_data, [loop.index]))
-            lanes = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), value, _index(0))
-            lanes = builder.shuffle_vector(
-                lanes, lanes, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-            )
-            first = builder.mul(loop.index, ir.Constant(loop.index.type, len(totals)))
+        with cgutils.for_range(builder, builder.extract_value(x_array.shape, 0)) as loop:
+            value = _repeat(builder, builder.load(builder.gep(x_array.data, [loop.index])))
+            first = builder.mul(loop.index, ir.Constant(loop.index.type, n_parts))
             for part, total in enumerate(totals):
                 place = builder.add(first, ir.Constant(first.type, part))
-                column = builder.load(builder.gep(column_data, [place]), align=4)
-                builder.store(_add_product(builder, lanes, column, builder.load(total)), total)
+                column = builder.load(builder.gep(columns, [place]), align=4)
+                builder.store(_add_product(builder, value, column, builder.load(total)), total)
+        limits, minus_two = _repeat(builder, arguments[3]), ir.Constant(_VECTOR, [-2.0] * LANES)
+        mask = ir.Constant(_MASK, 0)
         for part, total in enumerate(totals):
-            place = builder.gep(builder.bitcast(out_data, vector), [_index(part)])
-            builder.store(builder.load(total), place, align=4)
-        return context.get_dummy_value()
+            offset = builder.load(builder.gep(offsets, [_index(part)]), align=4)
+            score = _add_product(builder, minus_two, builder.load(total), offset)
+            builder.store(score, builder.gep(out, [_index(part)]), align=4)
+            is_below = builder.fcmp_ordered("<", score, limits)
+            bits = builder.zext(builder.bitcast(is_below, ir.IntType(LANES)), _MASK)
+            mask = builder.or_(mask, builder.shl(bits, ir.Constant(_MASK, part * LANES)))
+        return mask
 
-    return types.none(x, columns, out), generate
+    return types.uint64(x, columns, offsets, types.float32, out), generate
+
+
+def _repeat(builder: Any, value: Any) -> Any:
+    """Return a vector whose lanes all have one value."""
+    lanes = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), value, _index(0))
+    first = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    return builder.shuffle_vector(lanes, lanes, first)
 
 
 def _index(value: int) -> Any:
@@ -169,7 +182,12 @@ def _index(value: int) -> Any:
 
 
 N_COLUMNS = 2 * LANES
-"""Number of columns of ``lane_dots``."""
+"""Number of columns of ``lane_scores``."""
 
-lane_dots: Any = intrinsic(_declare_lane_dots)
-"""lane_dots(x, columns, out) sets out[t] = x · columns[:, t] for ``N_COLUMNS`` columns."""
+_MASK = ir.IntType(64)
+
+lane_scores: Any = intrinsic(_declare_lane_scores)
+"""lane_scores(x, columns, offsets, limit, out) sets out[t] = offsets[t] - 2 x · columns[:, t].
+
+It returns a mask whose bit t says whether out[t] < limit, for ``N_COLUMNS`` columns.
+"""

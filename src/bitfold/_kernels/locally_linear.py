@@ -7,13 +7,13 @@ from numba import njit
 
 from bitfold._types import Float32Array, Float64Array, Int32Array
 
-_RIDGE = 1e-6
+RIDGE = 1e-6
 """Added to the diagonal of the Gram matrix, whose mean is 1; larger than rounding errors."""
 
-_TOLERANCE = 1e-6
+TOLERANCE = 1e-6
 """Slopes below this value count as zero, at the same scale."""
 
-_MAX_STEPS = 200
+MAX_STEPS = 200
 """Maximum number of steps per neighbor; usually a few dozen are made."""
 
 
@@ -61,7 +61,7 @@ def _compute_gram(
         for j in range(k):
             between = np.float64(base_sq_distances[near[i], near[j]])
             G[i, j] = (sq_distances[i] + sq_distances[j] - between) / (2 * mean)
-        G[i, i] += _RIDGE
+        G[i, i] += RIDGE
 
 
 @njit(nogil=True, cache=True)
@@ -76,7 +76,7 @@ def _minimize(G: Float64Array, costs: Float64Array, w: Float64Array) -> None:
     w[:] = 0
     w[0] = 1
     slopes = G[:, 0].copy()
-    for _ in range(_MAX_STEPS * k):
+    for _ in range(MAX_STEPS * k):
         target, source = 0, 0
         gain, loss = np.inf, -np.inf
         for i in range(k):
@@ -86,7 +86,7 @@ def _minimize(G: Float64Array, costs: Float64Array, w: Float64Array) -> None:
                 gain, target = up, i
             if down > loss:
                 loss, source = down, i
-        if not gain < loss - _TOLERANCE:
+        if not gain < loss - TOLERANCE:
             return
         curvature = G[target, target] + G[source, source] - 2 * G[target, source]
         step = _find_step(

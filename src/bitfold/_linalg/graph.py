@@ -1,4 +1,4 @@
-"""Neighbor graphs of a few thousand points: distances, Gaussian weights, Laplacians."""
+"""Neighbor graphs of a few thousand points: distances, Gaussian or cosine weights, Laplacians."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def pairwise_distances(points: FloatingArray) -> Float64Array:
 
 
 def _clear_rounding(distances: Float64Array, points: Float64Array) -> Float64Array:
-    """Set distances to zero that are only the rounding of |x|² - 2 x·y + |y|²."""
+    """Set to zero the distances that are only rounding errors of |x|² - 2 x·y + |y|²."""
     rounding = 1e-7 * np.sqrt(np.square(points).sum(axis=1).max())
     return np.where(distances <= rounding, 0.0, distances)
 
@@ -107,6 +107,30 @@ def gaussian_graph(
     graph = _connect(_link_neighbors(neighbors), points)
     graph.data = gaussian_weights(graph.data, bandwidth or mean_neighbor_distance(neighbors))
     return graph
+
+
+def cosine_graph(points: FloatingArray, n_neighbors: int) -> sparse.csr_array:
+    """Return the connected symmetric graph of nearest points by cosine, weighted by cosines.
+
+    Parameters
+    ----------
+    points
+        Points as they are: cosines are taken at the origin. A zero has the cosine 0 with all.
+    n_neighbors
+        Number of points to which each point is linked; at most all others.
+
+    Returns
+    -------
+    A symmetric matrix of weights, at least ``MIN_WEIGHT``.
+    """
+    lengths = np.linalg.norm(np.asarray(points, np.float64), axis=1, keepdims=True)
+    unit = points / np.where(lengths > 0, lengths, 1)
+    # The nearest of points of unit length are those with the largest cosines.
+    graph = _connect(_link_neighbors(find_neighbors(unit, n_neighbors)), unit).tocoo()
+    squares = np.square(unit).sum(axis=1)
+    cosines = (squares[graph.row] + squares[graph.col] - np.square(graph.data)) / 2
+    graph.data = np.maximum(cosines, MIN_WEIGHT)
+    return graph.tocsr()
 
 
 def laplacian(weights: sparse.csr_array) -> Float64Array:

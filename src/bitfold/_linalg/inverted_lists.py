@@ -21,7 +21,7 @@ N_ROUNDS = 8
 """Lloyd iterations that place the centers of the lists."""
 
 N_TRIAL_POINTS = 2000
-"""Number of points from which the distance of the lists to search is learned."""
+"""Number of points for learning how far away the lists to search may be."""
 
 N_SUBSPACE_ROUNDS = 5
 """Iterations that find the principal directions; the lists work with any directions."""
@@ -31,9 +31,12 @@ REACH_RECALL = 0.9993
 
 
 class InvertedLists(NamedTuple):
-    """Base points in lists; the arrays are described in :mod:`bitfold._kernels.shortlist`."""
+    """Base points in lists; the arrays are described in :mod:`bitfold._kernels.shortlist`.
 
-    directions: Float32Array
+    The directions are None if there are so few features that all are compared.
+    """
+
+    directions: Float32Array | None
     centers: Float32Array
     center_sq_norms: Float32Array
     reach: float
@@ -57,8 +60,9 @@ def build_lists(points: Float32Array, trial: Float32Array, nearest: Int32Array) 
     machines than it was fitted on, where the lists are built again. So all sums have a fixed
     order, and all machines build the same lists.
     """
-    directions = _directions(points)
-    projected = multiply(points, directions)
+    is_wide = points.shape[1] > 2 * N_DIRECTIONS
+    directions = principal_subspace(points, N_DIRECTIONS) if is_wide else None
+    projected = points if directions is None else multiply(points, directions)
     centers = projected[np.linspace(0, len(projected) - 1, MAX_LISTS).astype(int)]
     for _ in range(N_ROUNDS):
         part = _score(projected, centers).argmin(axis=1)
@@ -67,7 +71,8 @@ def build_lists(points: Float32Array, trial: Float32Array, nearest: Int32Array) 
         sizes = np.bincount(part, minlength=MAX_LISTS)[:, None]
         centers = np.where(sizes > 0, sums / np.maximum(sizes, 1), centers).astype(np.float32)
     part = _score(projected, centers).argmin(axis=1)
-    scores = _score(multiply(trial, directions), centers)
+    seen = trial if directions is None else multiply(trial, directions)
+    scores = _score(seen, centers)
     gaps = np.take_along_axis(scores, part[nearest], axis=1) - scores.min(axis=1, keepdims=True)
     reach = float(np.quantile(gaps, REACH_RECALL))
     packed = _pack(points, projected, part)
@@ -109,16 +114,8 @@ def _pack(
     return members, norms, order, starts
 
 
-def _directions(points: Float32Array) -> Float32Array:
-    """Return principal directions as rows, or all coordinates if there are few."""
-    n_features = points.shape[1]
-    if n_features <= 2 * N_DIRECTIONS:
-        return np.eye(n_features, dtype=np.float32)
-    return principal_subspace(points, N_DIRECTIONS)
-
-
 def principal_subspace(points: Float32Array, n: int) -> Float32Array:
-    """Return about the n leading principal directions, one per row, by subspace iteration."""
+    """Approximate the n leading principal directions, one per row, by subspace iteration."""
     columns = np.ascontiguousarray(points.T)
     directions = np.random.default_rng(0).random((n, points.shape[1]), np.float32)
     directions -= np.float32(0.5)

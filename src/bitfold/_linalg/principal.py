@@ -12,8 +12,7 @@ from bitfold._types import Float32Array, Float64Array, Int64Array
 from bitfold.io.rows import Rows
 
 N_DIRECTIONS = 64
-"""Principal directions that wide data are reduced to: distances between their vectors hardly
-change."""
+"""Number of principal directions that wide data are projected onto; distances hardly change."""
 
 _BLOCK_BYTES = 16 << 20
 """Blocks are longer than elsewhere, because each adds a square matrix."""

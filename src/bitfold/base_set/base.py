@@ -9,17 +9,24 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from bitfold import _validation
+from bitfold import _class_labels, _validation
 from bitfold._threads import serial_blas
 from bitfold._types import Float32Array, Int64Array, Seed, StepCallback
 from bitfold.base_set.results import BaseSet, BaseSize, LabeledBaseSet
 from bitfold.base_set.size import automatic_size
 from bitfold.io.rows import Rows
 
-MAX_SAMPLE_BYTES = 320 << 20  # of the sample that a base set is learned from
-MAX_ROWS_PER_BASE_POINT = 32  # of that sample; more rows hardly move a center
-MIN_ROWS_PER_BASE_POINT = 16  # of that sample, even if it is larger than the limit above
-MIN_SAMPLE_ROWS = 1 << 16  # of that sample, within the limit above
+MAX_SAMPLE_BYTES = 320 << 20
+"""Maximum size of the sample that a base set is learned from."""
+
+MAX_ROWS_PER_BASE_POINT = 32
+"""Sampled rows per base point; more hardly move a center."""
+
+MIN_ROWS_PER_BASE_POINT = 16
+"""Sampled rows per base point that there are even if the sample exceeds its maximum size."""
+
+MIN_SAMPLE_ROWS = 1 << 16
+"""Minimum number of sampled rows, if they do not exceed the maximum size."""
 
 
 class BaseStrategy(BaseEstimator, ABC):
@@ -141,8 +148,8 @@ class BaseStrategy(BaseEstimator, ABC):
         """
         rows, owner = self._as_rows(X), type(self).__name__
         rng = _validation.make_generator(rng)
-        y = _validation.check_labels(y, len(rows), owner)
-        is_labeled = _validation.is_labeled(y)
+        y = _class_labels.check_labels(y, len(rows), owner)
+        is_labeled = _class_labels.is_labeled(y)
         classes, sizes = np.unique(y[is_labeled], return_counts=True)
         if not len(classes):
             _validation.raise_invalid("y", owner, "labels of at least 1 class", "only -1")

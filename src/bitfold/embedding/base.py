@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
 from bitfold import _validation
@@ -23,10 +25,10 @@ from bitfold.embedding.stochastic import (
 from bitfold.neighbors import NeighborBlocks
 
 MIN_POINTS_PER_BASE = 5
-"""Training points per base point from which affinities are counted in the training data."""
+"""With at least this many training points per base point, affinities are counted in the data."""
 
 MAX_POINTS_PER_BASE = 64
-"""Training points per base point that are counted; more hardly change the affinities ..."""
+"""Number of training points per base point to count; more hardly change the affinities ..."""
 
 MIN_COUNTED_POINTS = 1 << 17
 """... but at least this number of points is counted, because it takes little time."""
@@ -205,8 +207,10 @@ class StochasticEmbedding(Embedding):
         self.learning_rate = learning_rate
 
     @abstractmethod
-    def _minimizer(self, m: int, points_per_base: float | None) -> partial[DescentResult]:
-        """Return the function that minimizes the cost of the method for m base points.
+    def _minimizer(
+        self, base: Float32Array, points_per_base: float | None
+    ) -> partial[DescentResult]:
+        """Return the function that minimizes the cost of the method for a base set.
 
         It is called with affinities, the number of components, a generator and a schedule.
         ``points_per_base`` is None if affinities were not counted in the training data, or the
@@ -214,10 +218,7 @@ class StochasticEmbedding(Embedding):
         """
 
     def _embed(self, base: Float32Array, n_components: int, context: EmbeddingContext) -> AnyArray:
-        owner, rate = type(self).__name__, self.learning_rate
-        max_iter = _validation.check_integer(self.max_iter, "max_iter", owner, low=1)
-        if rate is not None:
-            rate = _validation.check_positive(rate, "learning_rate", owner)
+        schedule = replace(self._check_schedule(n_components), on_step=context.on_step)
         m, neighbors = len(base), context.neighbors
         if neighbors is not None and self._can_count(neighbors, m):
             blocks = list(neighbors.sample(max(MAX_POINTS_PER_BASE * m, MIN_COUNTED_POINTS)))
@@ -226,10 +227,21 @@ class StochasticEmbedding(Embedding):
             P = affinity_rule(points_per_base)(blocks, m)
         else:
             points_per_base = None
-            P = perplexity_affinities(base, self._check_perplexity())
-        schedule = Schedule(max_iter, rate, on_step=context.on_step)
-        minimize = self._minimizer(m, points_per_base)
+            P = self._distance_affinities(base, n_components)
+        minimize = self._minimizer(base, points_per_base)
         return minimize(P, n_components, context.rng, schedule).Y
+
+    def _check_schedule(self, n_components: int) -> Schedule:
+        """Return the checked course of the descent."""
+        owner, rate = type(self).__name__, self.learning_rate
+        max_iter = _validation.check_integer(self.max_iter, "max_iter", owner, low=1)
+        if rate is not None:
+            rate = _validation.check_positive(rate, "learning_rate", owner)
+        return Schedule(max_iter, rate)
+
+    def _distance_affinities(self, base: Float32Array, n_components: int) -> csr_array:
+        """Return the affinities of Eq. (11)."""
+        return perplexity_affinities(base, self._check_perplexity())
 
     def _can_count(self, neighbors: NeighborBlocks, m: int) -> bool:
         enough = neighbors.k >= 2 and len(neighbors) >= MIN_POINTS_PER_BASE * m

@@ -26,8 +26,8 @@ def perplexity_affinities(
     perplexity
         Effective number of neighbors.
     n_neighbors
-        Number of nearest base points that count; None is 3 × perplexity, which leaves out less
-        than a thousandth of the probability.
+        Number of nearest base points that count; None is 3 × perplexity, which leaves out about a
+        hundredth of the probability. 20 × perplexity leaves out less than a thousandth.
 
     Returns
     -------

@@ -12,7 +12,7 @@ from bitfold._linalg import graph, spectral
 from bitfold._types import AnyArray, Float32Array, Float64Array, FloatingArray
 from bitfold.embedding.base import EmbeddingContext, SpectralEmbedding
 from bitfold.errors import DataError
-from bitfold.neighbors import NeighborBlocks, Neighbors
+from bitfold.neighbors import NeighborBlocks, Neighbors, mean_kth_distance
 
 N_BANDWIDTH_ROWS = 10_000
 """Training rows that determine the bandwidth of W_XB."""
@@ -34,6 +34,9 @@ class RelaxedLaplacian(SpectralEmbedding):
         λ, the weight of the training data relative to the base set.
     bandwidth
         σ of W_B; None is the mean distance to the farthest neighbor.
+    min_eigenvalue
+        Eigenvectors with eigenvalues of M + λT up to this number are left out: they hardly vary
+        within a part of the data that is nearly separate. None leaves out the constant one only.
 
     References
     ----------
@@ -52,11 +55,16 @@ class RelaxedLaplacian(SpectralEmbedding):
     """
 
     def __init__(
-        self, n_neighbors: int = 200, smoothness: float = 2.0, bandwidth: float | None = None
+        self,
+        n_neighbors: int = 200,
+        smoothness: float = 2.0,
+        bandwidth: float | None = None,
+        min_eigenvalue: float | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.smoothness = smoothness
         self.bandwidth = bandwidth
+        self.min_eigenvalue = min_eigenvalue
 
     def _embed(self, base: Float32Array, n_components: int, context: EmbeddingContext) -> AnyArray:
         owner = type(self).__name__
@@ -64,10 +72,18 @@ class RelaxedLaplacian(SpectralEmbedding):
         smoothness = _validation.check_positive(self.smoothness, "smoothness", owner)
         if self.bandwidth is not None:
             _validation.check_positive(self.bandwidth, "bandwidth", owner)
+        if self.min_eigenvalue is not None:
+            _validation.check_positive(self.min_eigenvalue, "min_eigenvalue", owner)
         if context.neighbors is None:
             raise DataError(f"{owner} needs training data; pass neighbors to embed.")
         return relaxed_laplacian(
-            base, n_components, context.neighbors, n_neighbors, smoothness, self.bandwidth
+            base,
+            n_components,
+            context.neighbors,
+            n_neighbors,
+            smoothness,
+            self.bandwidth,
+            self.min_eigenvalue,
         )
 
 
@@ -78,23 +94,18 @@ def relaxed_laplacian(
     n_neighbors: int,
     smoothness: float = 2.0,
     bandwidth: float | None = None,
+    min_eigenvalue: float | None = None,
 ) -> Float64Array:
-    """Return the smallest eigenvectors of M + λT, except the constant one."""
-    M = graph.laplacian(graph.gaussian_graph(base, n_neighbors, bandwidth))
-    sigma = mean_reach(neighbors.sample(N_BANDWIDTH_ROWS))
-    T = data_laplacian(neighbors, len(base), sigma)
-    return spectral.minimize_trace(M + smoothness * T, n_components)
+    """Return the smallest eigenvectors of M + λT, except the constant one.
 
-
-def mean_reach(blocks: Iterable[Neighbors]) -> float:
-    """Return the mean distance to the farthest of the k base points: σ of W_XB.
-
-    It differs from the bandwidth of induction, where the distance to the nearest base point
-    cancels. Here that bandwidth would leave all but the closest training points without weight.
+    σ of W_XB differs from the bandwidth of induction, where the distance to the nearest base
+    point cancels. Here that bandwidth would leave all but the closest training points without
+    weight.
     """
-    distances = [np.sqrt(block.sq_distances[:, -1]) for block in blocks]
-    # If all distances are zero, every σ gives the same weights.
-    return float(np.concatenate(distances).mean()) or 1.0
+    M = graph.laplacian(graph.gaussian_graph(base, n_neighbors, bandwidth))
+    sigma = mean_kth_distance(neighbors.sample(N_BANDWIDTH_ROWS))
+    T = data_laplacian(neighbors, len(base), sigma)
+    return spectral.minimize_trace(M + smoothness * T, n_components, min_eigenvalue)
 
 
 def data_laplacian(blocks: Iterable[Neighbors], m: int, bandwidth: float) -> Float64Array:

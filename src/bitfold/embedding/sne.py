@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -47,7 +48,9 @@ class SNE(StochasticEmbedding):
     (4, 16)
     """
 
-    def _minimizer(self, m: int, points_per_base: float | None) -> partial[DescentResult]:
+    def _minimizer(
+        self, base: Float32Array, points_per_base: float | None
+    ) -> partial[DescentResult]:
         return partial(sne)
 
 
@@ -70,8 +73,7 @@ def gaussian_repulsion(Y: Float32Array) -> Repulsion:
     second one the forces.
     """
     gram = GramBlocks(Y)
-    m = len(Y)
-    log_Z, force = np.empty(m, np.float32), np.empty_like(Y)
+    log_Z, force = np.empty(len(Y), np.float32), np.empty_like(Y)
 
     def normalize(rows: slice) -> float:
         log_Z[rows] = _log_sum_exp(neg_sq_distances(gram, rows))
@@ -84,6 +86,14 @@ def gaussian_repulsion(Y: Float32Array) -> Repulsion:
         force[rows] = push_apart(Y, rows, weights, weights.sum(axis=1))
         return 0.0
 
+    return _sum_forces(normalize, push, force)
+
+
+def _sum_forces(
+    normalize: Callable[[slice], float], push: Callable[[slice], float], force: Float32Array
+) -> Repulsion:
+    """Compute the normalizers, then the forces; return their mean over the points."""
+    m = len(force)
     cost = sum_over_row_blocks(normalize, m) / m
     sum_over_row_blocks(push, m)
     force *= np.float32(0.5 / m)
@@ -108,9 +118,8 @@ def _log_sum_exp(exponents: Float32Array) -> Float32Array:
 
 def gaussian_estimate(Y: Float32Array, lists: Int32Array, sample: Int64Array) -> Repulsion:
     """Estimate ``gaussian_repulsion`` from neighbor lists and, for other pairs, a sample."""
-    m = len(Y)
     pairs = repulsion.GaussianPairs(Y, lists, sample)
-    log_Z, force = np.empty(m, np.float32), np.empty_like(Y)
+    log_Z, force = np.empty(len(Y), np.float32), np.empty_like(Y)
 
     def normalize(rows: slice) -> float:
         log_Z[rows] = _log_sum_exp(np.hstack(pairs.exponents(rows)))
@@ -127,7 +136,4 @@ def gaussian_estimate(Y: Float32Array, lists: Int32Array, sample: Int64Array) ->
         )
         return 0.0
 
-    cost = sum_over_row_blocks(normalize, m) / m
-    sum_over_row_blocks(push, m)
-    force *= np.float32(0.5 / m)
-    return Repulsion(force, cost)
+    return _sum_forces(normalize, push, force)

@@ -1,4 +1,4 @@
-"""What t-SNE, SNE and the elastic embedding share: affinities counted in the data, and descent.
+"""What t-SNE, SNE and the elastic embedding share: counted affinities, repulsion and the descent.
 
 All three pull neighbors together along sparse affinities and push every pair of points apart. The
 repulsion of m points is computed by blocks of rows, as two matrix products with one pass between
@@ -22,10 +22,10 @@ from bitfold._types import Float32Array, Int32Array, StepCallback
 from bitfold.neighbors import Neighbors, count_cooccurrences
 
 MIN_POINTS_SQUARED = 15
-"""Training points per base point from which affinities need no smoothing."""
+"""With at least this many training points per base point, affinities need no smoothing."""
 
 MIN_POINTS_CUBED = 50
-"""Training points per base point from which small differences between affinities are reliable."""
+"""With at least this many, small differences between affinities are reliable."""
 
 MAX_CLEAN_NOISE = 0.3
 """Noise level above which affinities are smoothed."""
@@ -33,6 +33,12 @@ MAX_CLEAN_NOISE = 0.3
 _BLOCK_ROWS = 256
 _MIN_PARALLEL_POINTS = 1024
 """Below this number of points, one thread is faster than several."""
+
+MOMENTUM = 0.8
+"""Fraction of the previous step that is added to the next one."""
+
+N_SLOW_ITER = 250
+"""Iterations at the beginning that may have another momentum."""
 
 _CHECK_INTERVAL = 50
 """Iterations between two checks of the progress."""
@@ -42,6 +48,9 @@ _GUARD_INTERVAL = 5
 
 _MAX_COST_RISE = 1.2
 """How far the cost may rise above that of the last check."""
+
+_LARGEST_COST = float(np.finfo(np.float64).max)
+"""If the cost is not below this, the steps have overflowed."""
 
 
 def cooccurrence_affinities(
@@ -105,8 +114,9 @@ CUBED = partial(cooccurrence_affinities, power=3.0)
 def noise_level(blocks: Sequence[Neighbors], base: Float32Array) -> float:
     """Return the fraction of the variance of the data that the base set leaves unexplained.
 
-    It falls with the size m of the base set, in about twelve dimensions with m^(-1/6), and is
-    given for a base set of 4,000 points. On MNIST it is 0.24, on sentence vectors 0.37.
+    The fraction falls as the size m of the base set grows: in about twelve dimensions, in
+    proportion to m^(-1/6). By this rule, it is converted to that of a base set of 4,000 points:
+    0.24 on MNIST, 0.37 on sentence vectors.
 
     Parameters
     ----------
@@ -194,90 +204,6 @@ class Objective:
     cost_error: float = 0.0
 
 
-@dataclass(frozen=True)
-class Schedule:
-    """The course of a descent.
-
-    It ends after ``max_iter`` iterations, or when 50 of them lower the cost by less than the
-    fraction ``tolerance``. The default ``learning_rate`` is the number of points.
-    """
-
-    max_iter: int = 400
-    learning_rate: float | None = None
-    tolerance: float = 1e-4
-    on_step: StepCallback | None = None
-
-
-class DescentResult(NamedTuple):
-    """An embedding, its cost, and the number of iterations."""
-
-    Y: Float32Array
-    cost: float
-    n_iter: int
-
-
-class _Edges(NamedTuple):
-    """Sparse affinities as the kernels take them."""
-
-    indptr: Int32Array
-    indices: Int32Array
-    values: Float32Array
-
-
-def descend(
-    P: csr_array, objective: Objective, Y: Float32Array, schedule: Schedule
-) -> DescentResult:
-    """Minimize attraction along P plus repulsion, by gradient descent with momentum and gains.
-
-    In 16 and more dimensions, points pass each other freely: neither early exaggeration nor a
-    period of low momentum is needed to untangle them.
-    """
-    Y = np.array(Y, np.float32, order="C")
-    edges = _Edges(P.indptr.astype(np.int32), P.indices.astype(np.int32), P.data.astype(np.float32))
-    velocity, gains, gradient = np.zeros_like(Y), np.ones_like(Y), np.empty_like(Y)
-    rate = schedule.learning_rate or float(len(Y))
-    best, best_cost = Y.copy(), _compute_gradient(Y, edges, objective, gradient)
-    since = 0
-    with _ignore_overflow():
-        for iteration in range(1, schedule.max_iter + 1):
-            since += 1
-            with_cost = since % _GUARD_INTERVAL == 0 or iteration == schedule.max_iter
-            cost = _compute_gradient(Y, edges, objective, gradient, with_cost=with_cost)
-            if with_cost and not cost <= _MAX_COST_RISE * best_cost:
-                # The steps were too long for this objective: go back and halve them.
-                Y[:], velocity[:], gains[:], rate, since = best, 0, 1, rate / 2, 0
-                continue
-            if since == _CHECK_INTERVAL:
-                if schedule.on_step:
-                    schedule.on_step(iteration, schedule.max_iter)
-                if best_cost - cost < schedule.tolerance * abs(cost):
-                    break
-                best, best_cost, since = Y.copy(), cost, 0
-            base_points.step(Y, gradient, velocity, gains, 0.8, rate)
-        cost = _compute_gradient(Y, edges, objective, gradient)
-    # The last steps may have been too long as well.
-    if cost <= best_cost + objective.cost_error * abs(best_cost):
-        return DescentResult(Y, cost, iteration)
-    return DescentResult(best, best_cost, iteration)
-
-
-def _compute_gradient(
-    Y: Float32Array, edges: _Edges, objective: Objective, out: Float32Array, with_cost: bool = True
-) -> float:
-    """Write the gradient to ``out`` and return the cost, if it is wanted."""
-
-    def attract(rows: slice) -> float:
-        own = out[rows]
-        cost = base_points.attraction(Y, *edges, objective.is_student, with_cost, rows.start, own)
-        return float(cost)
-
-    attraction = sum_over_row_blocks(attract, len(Y))
-    repulsion = objective.repulsion(Y)
-    out -= repulsion.force
-    out *= np.float32(4)
-    return float(attraction + repulsion.cost + objective.constant)
-
-
 def random_start(m: int, n_components: int, rng: np.random.Generator) -> Float32Array:
     """Return random points near the origin, as in the t-SNE paper."""
     return (1e-4 * rng.standard_normal((m, n_components))).astype(np.float32)
@@ -301,7 +227,7 @@ def sum_over_row_blocks(work: Callable[[slice], float], m: int) -> float:
     blocks = [slice(i, min(i + _BLOCK_ROWS, m)) for i in range(0, m, _BLOCK_ROWS)]
 
     def work_quietly(rows: slice) -> float:
-        with _ignore_overflow():
+        with ignore_overflow():
             return work(rows)
 
     if m < _MIN_PARALLEL_POINTS or count_threads() == 1:
@@ -309,7 +235,7 @@ def sum_over_row_blocks(work: Callable[[slice], float], m: int) -> float:
     return sum(map_blocks(work_quietly, blocks))
 
 
-def _ignore_overflow() -> np.errstate:
+def ignore_overflow() -> np.errstate:
     """Let steps that are too long overflow; the descent detects them by their cost."""
     return np.errstate(over="ignore", invalid="ignore")
 
@@ -332,3 +258,178 @@ def normalize_repulsion(force: Float32Array, Z: float) -> Repulsion:
         return Repulsion(np.zeros_like(force), math.inf)
     force *= np.float32(1 / Z)
     return Repulsion(force, math.log(Z))
+
+
+class Phase(NamedTuple):
+    """Consecutive iterations with the same momentum and the same factor of the attraction."""
+
+    n_iter: int
+    momentum: float
+    exaggeration: float
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The course of a descent.
+
+    It ends after ``max_iter`` iterations, or when 50 of them lower the cost by less than the
+    fraction ``tolerance``; steps that are too long are taken back. If ``tolerance`` is None, all
+    iterations are made, even if the cost rises. The default ``learning_rate`` is the number of
+    points. In the first ``n_exaggerated_iter`` iterations, attraction is multiplied by
+    ``early_exaggeration``; in the first 250, the momentum is ``early_momentum``.
+    """
+
+    max_iter: int = 400
+    learning_rate: float | None = None
+    tolerance: float | None = 1e-4
+    on_step: StepCallback | None = None
+    early_exaggeration: float = 1.0
+    n_exaggerated_iter: int = 100
+    early_momentum: float = MOMENTUM
+
+    @property
+    def phases(self) -> list[Phase]:
+        """The iterations, divided where the momentum or the attraction changes."""
+        n_exaggerated = self.n_exaggerated_iter if self.early_exaggeration != 1 else 0
+        n_slow = N_SLOW_ITER if self.early_momentum != MOMENTUM else 0
+        ends = sorted({min(n, self.max_iter) for n in (n_exaggerated, n_slow, self.max_iter)} - {0})
+        return [
+            Phase(
+                end - start,
+                self.early_momentum if start < n_slow else MOMENTUM,
+                self.early_exaggeration if start < n_exaggerated else 1.0,
+            )
+            for start, end in zip([0, *ends], ends, strict=False)
+        ]
+
+
+class DescentResult(NamedTuple):
+    """An embedding, its cost, and the number of iterations."""
+
+    Y: Float32Array
+    cost: float
+    n_iter: int
+
+
+class _Edges(NamedTuple):
+    """Sparse affinities as the kernels take them."""
+
+    indptr: Int32Array
+    indices: Int32Array
+    values: Float32Array
+
+    @classmethod
+    def of(cls, P: csr_array, factor: float) -> _Edges:
+        """Return the affinities, multiplied by a factor."""
+        values = (factor * P.data).astype(np.float32)
+        return cls(P.indptr.astype(np.int32), P.indices.astype(np.int32), values)
+
+
+class _Motion:
+    """Points that move: their positions, their velocities, and the lengths of their steps."""
+
+    def __init__(self, Y: Float32Array, rate: float) -> None:
+        self.Y = np.array(Y, np.float32, order="C")
+        self.velocity, self.gains = np.zeros_like(self.Y), np.ones_like(self.Y)
+        self.gradient = np.empty_like(self.Y)
+        self.rate = rate
+
+    def step(self, momentum: float) -> None:
+        """Move all points."""
+        base_points.step(self.Y, self.gradient, self.velocity, self.gains, momentum, self.rate)
+
+    def restart(self, Y: Float32Array) -> None:
+        """Go back to earlier positions, and halve the steps."""
+        self.Y[:], self.velocity[:], self.gains[:] = Y, 0, 1
+        self.rate /= 2
+
+
+class _PhaseResult(NamedTuple):
+    """The best positions at a check and their cost, the last cost, and the iterations made."""
+
+    best: Float32Array
+    best_cost: float
+    cost: float
+    n_iter: int
+
+
+def descend(
+    P: csr_array, objective: Objective, Y: Float32Array, schedule: Schedule
+) -> DescentResult:
+    """Minimize attraction along P plus repulsion, by gradient descent with momentum and gains.
+
+    In 16 and more dimensions, points pass each other freely: neither early exaggeration nor a
+    period of low momentum is needed to untangle them.
+    """
+    motion = _Motion(Y, schedule.learning_rate or float(len(Y)))
+    n_done = 0
+    for phase in schedule.phases:
+        edges = _Edges.of(P, phase.exaggeration)
+        found = _descend_phase(motion, edges, objective, phase, schedule, n_done)
+        n_done += found.n_iter
+    # The last steps may have been too long.
+    limit = found.best_cost + objective.cost_error * abs(found.best_cost)
+    if found.cost <= (_LARGEST_COST if schedule.tolerance is None else limit):
+        return DescentResult(motion.Y, found.cost, n_done)
+    return DescentResult(found.best, found.best_cost, n_done)
+
+
+def _descend_phase(
+    motion: _Motion,
+    edges: _Edges,
+    objective: Objective,
+    phase: Phase,
+    schedule: Schedule,
+    n_done: int,
+) -> _PhaseResult:
+    """Make the iterations of a phase; the last phase ends early if the cost stops falling."""
+    is_last = n_done + phase.n_iter == schedule.max_iter
+    measure = partial(_compute_gradient, motion.Y, edges, objective, motion.gradient)
+    best, best_cost, since = motion.Y.copy(), measure(), 0
+    with ignore_overflow():
+        for iteration in range(1, phase.n_iter + 1):
+            since += 1
+            with_cost = since % _GUARD_INTERVAL == 0 or iteration == phase.n_iter
+            cost = measure(with_cost=with_cost)
+            if with_cost and not cost <= _find_limit(best_cost, schedule):
+                # The steps were too long for this objective.
+                motion.restart(best)
+                since = 0
+                continue
+            if since == _CHECK_INTERVAL:
+                if schedule.on_step:
+                    schedule.on_step(n_done + iteration, schedule.max_iter)
+                if is_last and _is_done(best_cost, cost, schedule):
+                    break
+                best, best_cost, since = motion.Y.copy(), cost, 0
+            motion.step(phase.momentum)
+        cost = measure()
+    if not is_last and not cost <= _find_limit(best_cost, schedule):
+        motion.restart(best)
+    return _PhaseResult(best, best_cost, cost, iteration)
+
+
+def _find_limit(best_cost: float, schedule: Schedule) -> float:
+    """Return the cost above which steps count as too long."""
+    return _LARGEST_COST if schedule.tolerance is None else _MAX_COST_RISE * best_cost
+
+
+def _is_done(best_cost: float, cost: float, schedule: Schedule) -> bool:
+    return schedule.tolerance is not None and best_cost - cost < schedule.tolerance * abs(cost)
+
+
+def _compute_gradient(
+    Y: Float32Array, edges: _Edges, objective: Objective, out: Float32Array, with_cost: bool = True
+) -> float:
+    """Write the gradient to ``out`` and return the cost, if it is wanted."""
+
+    def attract(rows: slice) -> float:
+        own = out[rows]
+        cost = base_points.attraction(Y, *edges, objective.is_student, with_cost, rows.start, own)
+        return float(cost)
+
+    attraction = sum_over_row_blocks(attract, len(Y))
+    repulsion = objective.repulsion(Y)
+    out -= repulsion.force
+    out *= np.float32(4)
+    return float(attraction + repulsion.cost + objective.constant)

@@ -13,8 +13,11 @@ from bitfold._kernels import base_points
 from bitfold._types import Float32Array, Int32Array, Int64Array
 from bitfold.embedding import repulsion
 from bitfold.embedding.base import StochasticEmbedding
+from bitfold.embedding.pca import principal_components
+from bitfold.embedding.perplexity import perplexity_affinities
 from bitfold.embedding.stochastic import (
     MIN_POINTS_CUBED,
+    MOMENTUM,
     DescentResult,
     GramBlocks,
     Objective,
@@ -29,6 +32,15 @@ from bitfold.embedding.stochastic import (
 
 EXAGGERATED_FRACTION = 0.2
 """Final fraction of the iterations in which attraction is exaggerated."""
+
+MIN_DIRECTIONS = 20
+"""Smallest automatic number of principal directions."""
+
+MAX_CROWDED_DIMENSIONS = 3
+"""Up to this number of dimensions, points block each other's way ..."""
+
+EARLY_EXAGGERATION = 4.0
+"""... unless attraction is exaggerated at first, by the factor of the t-SNE paper."""
 
 
 class TSNE(StochasticEmbedding):
@@ -51,6 +63,24 @@ class TSNE(StochasticEmbedding):
         Factor of the attraction in the last fifth of the iterations. With a larger factor more
         points share a code, and a radius lookup finds more. None is 1, or (m / 1000)^(1/6) for
         m > 1000 base points with fewer than 50 training points each, unless the data are noisy.
+    early_exaggeration
+        Factor of the attraction in the first iterations. It keeps classes in one piece where
+        points cannot pass each other. None is 4 in up to 3 dimensions, and 1 in more.
+    n_exaggerated_iter
+        Number of iterations with ``early_exaggeration``.
+    early_momentum
+        Momentum of the first 250 iterations, at least 0 and below 1; later it is 0.8.
+    tolerance
+        The descent ends if 50 iterations lower the cost by less than this fraction, and steps
+        that raise the cost much are taken back. None makes all iterations, as plain t-SNE does,
+        even if long steps scatter the points at first.
+    n_directions
+        Number of principal directions of the base set along which distances for ``perplexity``
+        are measured, at most as many as there are. "auto" is ``n_components``, but at least 20;
+        None measures them in all features.
+    n_neighbors
+        Number of nearest base points among which ``perplexity`` is reached; None is 3 times the
+        perplexity. More is slower.
 
     References
     ----------
@@ -68,12 +98,62 @@ class TSNE(StochasticEmbedding):
         max_iter: int = 400,
         learning_rate: float | None = None,
         exaggeration: float | None = None,
+        *,
+        early_exaggeration: float | None = None,
+        n_exaggerated_iter: int = 100,
+        early_momentum: float = MOMENTUM,
+        tolerance: float | None = 1e-4,
+        n_directions: int | str | None = None,
+        n_neighbors: int | None = None,
     ) -> None:
         super().__init__(perplexity, max_iter, learning_rate)
         self.exaggeration = exaggeration
+        self.early_exaggeration = early_exaggeration
+        self.n_exaggerated_iter = n_exaggerated_iter
+        self.early_momentum = early_momentum
+        self.tolerance = tolerance
+        self.n_directions = n_directions
+        self.n_neighbors = n_neighbors
 
-    def _minimizer(self, m: int, points_per_base: float | None) -> partial[DescentResult]:
-        return partial(tsne, exaggeration=self._choose_exaggeration(m, points_per_base))
+    def _check_schedule(self, n_components: int) -> Schedule:
+        owner, factor, tolerance = type(self).__name__, self.early_exaggeration, self.tolerance
+        if factor is None:
+            factor = EARLY_EXAGGERATION if n_components <= MAX_CROWDED_DIMENSIONS else 1.0
+        if tolerance is not None:
+            tolerance = _validation.check_fraction(tolerance, "tolerance", owner)
+        return replace(
+            super()._check_schedule(n_components),
+            tolerance=tolerance,
+            early_exaggeration=_validation.check_positive(factor, "early_exaggeration", owner),
+            n_exaggerated_iter=_validation.check_integer(
+                self.n_exaggerated_iter, "n_exaggerated_iter", owner, low=0
+            ),
+            early_momentum=_validation.check_fraction(self.early_momentum, "early_momentum", owner),
+        )
+
+    def _distance_affinities(self, base: Float32Array, n_components: int) -> csr_array:
+        perplexity, k = self._check_perplexity(), self.n_neighbors
+        if k is not None:
+            k = _validation.check_integer(k, "n_neighbors", type(self).__name__, low=1)
+        n = self._check_n_directions(n_components)
+        if n is not None:
+            base = principal_components(base, min(n, *base.shape)).astype(np.float32)
+        return perplexity_affinities(base, perplexity, k)
+
+    def _check_n_directions(self, n_components: int) -> int | None:
+        n, owner = self.n_directions, type(self).__name__
+        if n is None:
+            return None
+        if n == "auto":
+            return max(MIN_DIRECTIONS, n_components)
+        if isinstance(n, str):
+            _validation.raise_invalid("n_directions", owner, 'an integer, "auto" or None', repr(n))
+        return _validation.check_integer(n, "n_directions", owner, low=1)
+
+    def _minimizer(
+        self, base: Float32Array, points_per_base: float | None
+    ) -> partial[DescentResult]:
+        return partial(tsne, exaggeration=self._choose_exaggeration(len(base), points_per_base))
 
     def _choose_exaggeration(self, m: int, points_per_base: float | None) -> float:
         if self.exaggeration is not None:
@@ -119,10 +199,11 @@ def split_schedule(schedule: Schedule, fraction: float) -> tuple[Schedule, Sched
         if schedule.on_step:
             schedule.on_step(offset + done, schedule.max_iter)
 
-    return (
-        replace(schedule, max_iter=n_first, on_step=partial(report, offset=0)),
-        replace(schedule, max_iter=n_last, on_step=partial(report, offset=n_first)),
+    first = replace(schedule, max_iter=n_first, on_step=partial(report, offset=0))
+    last = Schedule(
+        n_last, schedule.learning_rate, schedule.tolerance, partial(report, offset=n_first)
     )
+    return first, last
 
 
 def kl_divergence(P: csr_array, rng: np.random.Generator) -> Objective:

@@ -7,6 +7,7 @@ from bitfold.hashers.base.hasher import Hasher
 from bitfold.hashers.bre import BRE
 from bitfold.hashers.ccaitq import CCAITQ
 from bitfold.hashers.dual import DualHasher
+from bitfold.hashers.fsdh import FSDH
 from bitfold.hashers.imh import IMH
 from bitfold.hashers.itq import ITQ
 from bitfold.hashers.klsh import KLSH
@@ -14,10 +15,12 @@ from bitfold.hashers.ksh import KSH
 from bitfold.hashers.ldahash import LDAHash
 from bitfold.hashers.llh import LLH
 from bitfold.hashers.lsh import LSH
+from bitfold.hashers.mahalanobis import MahalanobisLSH
 from bitfold.hashers.mdsh import MDSH
 from bitfold.hashers.pcah import PCAH
 from bitfold.hashers.pstable import PStableLSH
 from bitfold.hashers.rmmh import RMMH
+from bitfold.hashers.sdh import SDH
 from bitfold.hashers.sh import SH
 from bitfold.hashers.sklsh import SKLSH
 from bitfold.hashers.sph import SpH
@@ -29,6 +32,7 @@ __all__ = [
     "AGH",
     "BRE",
     "CCAITQ",
+    "FSDH",
     "IMH",
     "ITQ",
     "KLSH",
@@ -38,6 +42,7 @@ __all__ = [
     "MDSH",
     "PCAH",
     "RMMH",
+    "SDH",
     "SH",
     "SKLSH",
     "SSH",
@@ -45,6 +50,7 @@ __all__ = [
     "DualHasher",
     "Hasher",
     "LDAHash",
+    "MahalanobisLSH",
     "PStableLSH",
     "SpH",
     "SupervisedIMH",
@@ -60,8 +66,8 @@ def load(path: PathLike, *, mmap: bool = False) -> Hasher:
     path
         File written by ``hasher.save``.
     mmap
-        Whether to leave the fitted arrays in the file and map them into memory, which several
-        processes can share.
+        Whether to map the fitted arrays into memory instead of reading them, so that several
+        processes can share them.
 
     Returns
     -------

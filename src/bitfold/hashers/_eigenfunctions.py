@@ -121,3 +121,64 @@ def rank_eigenfunctions(found: Sequence[Eigenfunctions]) -> RankedEigenfunctions
     directions = np.repeat(np.arange(len(found)), [len(f.values) for f in found])
     functions = np.concatenate([f.functions for f in found])
     return RankedEigenfunctions(functions[order], values[order], directions[order])
+
+
+class BitFunctions(NamedTuple):
+    """The function of each bit, as an index into ranked eigenfunctions, and its threshold."""
+
+    indices: IntpArray
+    thresholds: Float64Array
+
+
+def assign_bits(
+    ranked: RankedEigenfunctions, marginals: Float64Array, n_bits: int, min_weight: float
+) -> BitFunctions:
+    """Distribute bits over the strong eigenfunctions, several thresholds to each if needed.
+
+    Parameters
+    ----------
+    ranked
+        The eigenfunctions.
+    marginals
+        Fraction of the rows in each bin, one row per direction.
+    n_bits
+        Number of bits.
+    min_weight
+        Fraction of the largest eigenvalue from which an eigenfunction is strong.
+
+    Returns
+    -------
+    Bits in the order of their eigenfunctions. The numbers of bits of two eigenfunctions differ by
+    at most one, and an eigenfunction with c bits has its quantiles 1/(c + 1), ..., c/(c + 1) as
+    thresholds.
+    """
+    n_strong = int((ranked.values >= min_weight * ranked.values[0]).sum())
+    n_used = min(n_strong, n_bits)
+    n_each = n_bits // n_used + (np.arange(n_used) < n_bits % n_used)
+    thresholds = [
+        find_quantiles(ranked.functions[i], marginals[ranked.directions[i]], n)
+        for i, n in enumerate(n_each)
+    ]
+    return BitFunctions(np.repeat(np.arange(n_used), n_each), np.concatenate(thresholds))
+
+
+def find_quantiles(function: Float64Array, marginal: Float64Array, n: int) -> Float64Array:
+    """Return the quantiles 1/(n + 1), ..., n/(n + 1) of a function over the rows.
+
+    Parameters
+    ----------
+    function
+        Values of the function in each bin.
+    marginal
+        Fraction of the rows in each bin.
+    n
+        Number of quantiles.
+
+    Returns
+    -------
+    The quantiles, ascending.
+    """
+    order = np.argsort(function, kind="stable")
+    below = np.cumsum(marginal[order])
+    levels = np.arange(1, n + 1) / (n + 1)
+    return function[order[np.minimum(np.searchsorted(below, levels), len(order) - 1)]]

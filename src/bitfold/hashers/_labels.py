@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import Tags
 
-from bitfold import _validation
+from bitfold import _class_labels
 from bitfold._types import Int64Array
 from bitfold.errors import DataError
 from bitfold.hashers.base.hasher import Hasher
@@ -37,11 +37,16 @@ class LabeledRows(NamedTuple):
         chosen = np.sort(np.argsort(keys, kind="stable")[: max(size, self.n_classes)])
         return LabeledRows(self.rows[chosen], self.classes[chosen], self.n_classes)
 
+    def require_pair(self, owner: str) -> None:
+        """Raise unless two rows have the same label."""
+        if len(self.rows) == self.n_classes:
+            raise DataError(f"y of {owner} must give the same label to at least 2 rows.")
+
 
 def find_labeled_rows(y: Any, n_rows: int, owner: str) -> LabeledRows:
     """Check labels and return the rows that have one; -1 means unlabeled, as in scikit-learn."""
-    y = _validation.check_labels(y, n_rows, owner)
-    rows = np.flatnonzero(_validation.is_labeled(y))
+    y = _class_labels.check_labels(y, n_rows, owner)
+    rows = np.flatnonzero(_class_labels.is_labeled(y))
     names, classes = np.unique(y[rows], return_inverse=True)
     if len(names) < 2:
         raise DataError(f"y of {owner} must have at least 2 classes, got {len(names)}.")

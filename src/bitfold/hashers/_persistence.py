@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, TransformerMixin
 
+from bitfold import _validation
 from bitfold._types import AnyArray, PathLike
 from bitfold.base_set import BaseStrategy
 from bitfold.embedding import Embedding
@@ -30,6 +31,8 @@ def describe_hasher(hasher: Hasher, root: type[Any]) -> StoredModel:
     ``root`` is the class that all hashers are derived from.
     """
     model = _collect_state(hasher)
+    for name, value in model.meta["params"].items():
+        _check_storable(value, name, model.kind)
     try:
         _restore_hasher(model, root, type(hasher))
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
@@ -38,10 +41,26 @@ def describe_hasher(hasher: Hasher, root: type[Any]) -> StoredModel:
     return model
 
 
+def _check_storable(value: Any, name: str, kind: str) -> None:
+    """Raise unless a parameter, as a value of JSON, can be stored."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        requirement = (
+            "a plain value, or an estimator whose parameters are, so that it can be stored (None "
+            "saves the model without it)"
+        )
+        _validation.raise_invalid(name, kind, requirement, repr(value))
+
+
 def _collect_state(hasher: Hasher) -> StoredModel:
     names = getattr(hasher, "feature_names_in_", None)
+    params = {name: to_json(value) for name, value in hasher.get_params(False).items()}
+    for name in hasher._matrix_params:
+        # What was learned from a matrix is in the fitted arrays.
+        params[name] = None if isinstance(params[name], np.ndarray) else params[name]
     meta: dict[str, Any] = {
-        "params": {name: to_json(value) for name, value in hasher.get_params(False).items()},
+        "params": params,
         "fitted": {name: to_json(getattr(hasher, name)) for name in hasher._fitted_scalars},
         "feature_names": None if names is None else [str(name) for name in names],
     }
@@ -160,7 +179,8 @@ def from_json(value: Any, root: type[Any]) -> Any:
         return value
     name = value["strategy"]
     families = (BaseStrategy, Embedding, root)
-    kind = next(filter(None, (find_class(family, name) for family in families)), None)
+    known = (find_class(family, name) for family in families)
+    kind = next(filter(None, (*known, _find_learner(name))), None)
     if kind is None:
         warnings.warn(
             f"Unknown strategy {name!r}. It is not needed for encoding, but refitting will use "
@@ -169,6 +189,16 @@ def from_json(value: Any, root: type[Any]) -> Any:
         )
         return None
     return kind(**{name: from_json(v, root) for name, v in value["params"].items()})
+
+
+def _find_learner(name: str) -> type[Any] | None:
+    """Return the supervised transformer of scikit-learn with this name, if it is imported.
+
+    Others are not looked for, because a file must not choose which code runs.
+    """
+    kind = find_class(TransformerMixin, name)
+    is_known = kind is not None and kind.__module__.startswith("sklearn.")
+    return kind if is_known else None
 
 
 def _check_scalars(fitted: dict[str, Any], types: dict[str, type]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -15,9 +15,10 @@ from bitfold._linalg.spectral import smallest_eigenvectors
 from bitfold._types import Float32Array, Float64Array, ProgressCallback, Seed
 from bitfold.base_set import BaseStrategy
 from bitfold.embedding.relaxed_laplacian import gaussian_shares
+from bitfold.hashers._published import RELATIVE_ZERO, published_base_set
 from bitfold.hashers.base.base_set import BaseSetHasher
 from bitfold.hashers.strategies import BASE_STRATEGIES
-from bitfold.induction import learn_bandwidth
+from bitfold.induction import check_bandwidth_rule, choose_bandwidth
 from bitfold.io.rows import Rows
 from bitfold.neighbors import NeighborBlocks, Neighbors, index_base_points
 
@@ -61,17 +62,21 @@ def anchor_graph(weights: Iterable[sparse.csr_array], m: int) -> AnchorGraph:
     return AnchorGraph(products.toarray(), degrees, n)
 
 
-def anchor_projection(graph: AnchorGraph, n_vectors: int) -> Float64Array:
+def anchor_projection(
+    graph: AnchorGraph, n_vectors: int, max_eigenvalue: float | None = None
+) -> Float64Array:
     """Return W, for which Y = ZW are the eigenvectors of the graph except the constant one.
 
     They are scaled to YᵀY = nI. The affinity A = ZΛ⁻¹Zᵀ has the eigenvalues of the small matrix
     M = Λ^-1/2 ZᵀZ Λ^-1/2 and, with M = V Σ Vᵀ, the eigenvectors √n Z Λ^-1/2 V Σ^-1/2. The trivial
     eigenvector of M, of eigenvalue 1, is known and excluded, even if others share its eigenvalue.
+    With ``max_eigenvalue``, eigenvectors of M with at least this eigenvalue are excluded as well.
     """
     # An anchor that no training point is near has no influence.
     scale = np.where(graph.degrees > _ZERO, graph.degrees, np.inf) ** -0.5
     M = scale[:, None] * graph.products * scale
-    values, V = smallest_eigenvectors(np.eye(len(M)) - M, n_vectors, np.sqrt(graph.degrees))
+    above = None if max_eigenvalue is None else 1 - max_eigenvalue
+    values, V = smallest_eigenvectors(np.eye(len(M)) - M, n_vectors, np.sqrt(graph.degrees), above)
     sigma = np.maximum(1 - values, _ZERO)
     W: Float64Array = np.sqrt(graph.n) * scale[:, None] * V / np.sqrt(sigma)
     return W
@@ -128,7 +133,12 @@ class AGH(BaseSetHasher):
     n_neighbors
         Number of nearest anchors of a point.
     bandwidth
-        σ of their weights exp(-d²/σ²); None learns it.
+        σ of their weights exp(-d²/σ²). "kth_distance" is the mean distance to the k-th nearest
+        anchor, the choice of the authors of IMH; None learns a smaller one.
+    max_eigenvalue
+        Eigenvectors whose eigenvalue of the affinity is at least this number, which is below 1,
+        are left out: they hardly vary within a part of the data that is nearly separate. None
+        leaves out the constant one only, whose eigenvalue is 1.
     normalize
         Whether to scale rows to unit length, for data that are compared by cosine.
     random_state
@@ -171,7 +181,8 @@ class AGH(BaseSetHasher):
         n_layers: int = 2,
         base: BaseStrategy | str | None = None,
         n_neighbors: int = 2,
-        bandwidth: float | None = None,
+        bandwidth: float | str | None = None,
+        max_eigenvalue: float | None = None,
         normalize: bool = False,
         random_state: Seed = None,
     ) -> None:
@@ -180,17 +191,61 @@ class AGH(BaseSetHasher):
         self.base = base
         self.n_neighbors = n_neighbors
         self.bandwidth = bandwidth
+        self.max_eigenvalue = max_eigenvalue
         self.normalize = normalize
         self.random_state = random_state
 
+    @classmethod
+    def as_published(
+        cls,
+        n_bits: int,
+        *,
+        n_base_points: int = 400,
+        n_neighbors: int = 5,
+        random_state: Seed = None,
+    ) -> Self:
+        """Return the method as the authors of IMH ran it in their comparisons, not fitted.
+
+        It has one layer, the anchors and bandwidth of :meth:`bitfold.hashers.IMH.as_published`,
+        and no eigenvectors with eigenvalues of 0.999 or more.
+
+        Parameters
+        ----------
+        n_bits
+            Length of the codes.
+        n_base_points
+            Number of anchors. The paper has 400; 1,000 in classification and for a million rows.
+        n_neighbors
+            Number of nearest anchors of a point. The paper has 5; 2 for a million rows.
+        random_state
+            Seed or generator.
+
+        Returns
+        -------
+        A hasher whose parameters can be changed with ``set_params``.
+
+        Examples
+        --------
+        >>> AGH.as_published(32, random_state=0).n_layers
+        1
+        """
+        return cls(
+            n_bits,
+            n_layers=1,
+            max_eigenvalue=1 - RELATIVE_ZERO,
+            random_state=random_state,
+            **published_base_set(n_base_points, n_neighbors),
+        )
+
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
-        owner, sigma = type(self).__name__, self.bandwidth
+        owner, highest = type(self).__name__, self.max_eigenvalue
         n_layers = _validation.check_integer(self.n_layers, "n_layers", owner, low=1, high=2)
         n_neighbors = _validation.check_integer(self.n_neighbors, "n_neighbors", owner, low=1)
         if self.n_bits is not None:
             _validation.check_integer(self.n_bits, "n_bits", owner, low=1)
-        if sigma is not None:
-            sigma = _validation.check_bandwidth(sigma, "bandwidth", owner)
+        bandwidth = check_bandwidth_rule(self.bandwidth, owner)
+        if highest is not None:
+            highest = _validation.check_fraction(highest, "max_eigenvalue", owner)
         base = _validation.check_strategy(
             self.base, "base", owner, BASE_STRATEGIES, BaseStrategy, n_base_points=300
         )
@@ -198,13 +253,13 @@ class AGH(BaseSetHasher):
         points = base.choose(rows, rng=base_rng, on_step=partial(progress, "base set")).points
         nearest = index_base_points(points, n_neighbors, owner)
         sample = rows.sample(N_SAMPLE_ROWS, sample_rng)
-        sigma = sigma or learn_bandwidth(nearest.find(sample), len(points))
+        sigma = choose_bandwidth(bandwidth, nearest, sample)
         limit = n_layers * (len(points) - 1)
         why = f"n_layers * (anchors - 1) = {limit}"
         n_bits = _validation.check_n_bits(self.n_bits, owner, limit, why)
         blocks = NeighborBlocks(rows, nearest)
         graph = anchor_graph(weight_blocks(blocks, len(points), sigma), len(points))
-        W = anchor_projection(graph, -(-n_bits // n_layers))
+        W = anchor_projection(graph, -(-n_bits // n_layers), highest)
         progress("anchor graph", 1, 1)
         thresholds = np.zeros((W.shape[1], 2), np.float32)
         if n_layers == 2:

@@ -8,151 +8,70 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bitfold import _validation
-from bitfold._kernels.reconstruction import sweep_bit
-from bitfold._types import (
-    BoolArray,
-    Float64Array,
-    Int64Array,
-    ProgressCallback,
-    Seed,
-    StepCallback,
-)
-from bitfold.hashers.base.linear import LinearHasher
+from bitfold._types import Float32Array, Float64Array, ProgressCallback, Seed
+from bitfold.hashers._iterations import IterativeMixin
+from bitfold.hashers._reconstruction import learn_weights
+from bitfold.hashers.base.kernel import choose_bandwidth, gaussian_kernel
+from bitfold.hashers.base.kernelized import KERNELS, KernelizedHasher
 from bitfold.io.rows import Rows
 from bitfold.rotation import unit_rows
 
-NEIGHBOR_FRACTION = 0.05
-"""Fraction of the sample that a row is paired with as neighbors, and again at random."""
+_ROUNDING = 1e-6
+"""Squared lengths up to this are rounding errors of float32 kernels."""
 
 
-class TrainingPairs(NamedTuple):
-    """Pairs of rows and their target distances; each pair is listed for both of its rows.
+class UnitKernel(NamedTuple):
+    """Kernels between rows of length 1 in the feature space, as seen from the mean.
 
-    The partners of row i are ``partners[starts[i]:starts[i + 1]]``.
+    ``scales`` are the lengths before they were scaled, ``column_means`` the means of the kernels
+    before they were centered.
     """
 
-    starts: Int64Array
-    partners: Int64Array
-    targets: Float64Array
+    values: Float64Array
+    scales: Float64Array
+    column_means: Float64Array
 
 
-class Reconstruction(NamedTuple):
-    """Coefficients, one row per bit, and the mean squared error at the start and per sweep."""
-
-    coefficients: Float64Array
-    objectives: list[float]
-
-
-def target_distances(unit: Float64Array) -> Float64Array:
-    """Return |x - x'|² / 4 between rows of length 1; like a fraction of bits, it is at most 1."""
-    squares = (unit * unit).sum(axis=1)
-    distances: Float64Array = (squares[:, None] + squares - 2 * unit @ unit.T) / 4
-    return distances
-
-
-def draw_training_pairs(
-    distances: Float64Array, n_neighbors: int, n_random: int, rng: np.random.Generator
-) -> TrainingPairs:
-    """Pair each row with its nearest rows and with random rows.
-
-    Parameters
-    ----------
-    distances
-        Target distances between all rows.
-    n_neighbors
-        Number of nearest rows to pair each row with.
-    n_random
-        Number of random rows to pair each row with.
-    rng
-        Generator of the random rows.
-
-    Returns
-    -------
-    The pairs.
-    """
-    n = len(distances)
-    without_self = distances.copy()
-    np.fill_diagonal(without_self, np.inf)
-    nearest = np.argsort(without_self, axis=1, kind="stable")[:, :n_neighbors]
-    paired = np.zeros((n, n), bool)
-    for chosen in (nearest, rng.integers(n, size=(n, n_random))):
-        np.put_along_axis(paired, chosen, True, axis=1)
-    paired |= paired.T
-    np.fill_diagonal(paired, False)
-    starts = np.concatenate([[0], paired.sum(axis=1).cumsum()]).astype(np.int64)
-    return TrainingPairs(starts, np.nonzero(paired)[1].astype(np.int64), distances[paired])
-
-
-def reconstruction_errors(bits: BoolArray, pairs: TrainingPairs) -> Float64Array:
-    """Return the target of each pair minus its fraction of different bits.
-
-    ``bits`` has one row per bit.
-    """
-    rows = np.repeat(np.arange(bits.shape[1]), np.diff(pairs.starts))
-    n_different = np.zeros(len(pairs.partners))
-    for bit in bits:
-        n_different += bit[rows] != bit[pairs.partners]
-    return pairs.targets - n_different / len(bits)
-
-
-def reconstruct(
-    K: Float64Array,
-    pairs: TrainingPairs,
-    anchors: Int64Array,
-    coefficients: Float64Array,
-    max_iter: int,
-    *,
-    on_step: StepCallback | None = None,
-) -> Reconstruction:
-    """Minimize the squared errors by coordinate descent, one coefficient at a time.
+def normalize_kernel(K: Float32Array) -> UnitKernel:
+    """Center a kernel in the feature space, and scale all rows to length 1 there.
 
     Parameters
     ----------
     K
-        Kernels between the rows of the sample.
-    pairs
-        Pairs whose distances are reconstructed.
-    anchors
-        Rows whose kernels each bit uses, (bits, coefficients).
-    coefficients
-        Initial coefficients, (bits, coefficients).
-    max_iter
-        Number of sweeps over all coefficients.
-    on_step
-        Called with (done, total).
+        Kernels between all rows.
 
     Returns
     -------
-    The coefficients and the objective after each sweep.
+    The kernels of the scaled rows. A row at the mean remains zero.
     """
-    W = coefficients.copy()
-    bits = np.array([w @ K[chosen] > 0 for w, chosen in zip(W, anchors, strict=True)])
-    errors = reconstruction_errors(bits, pairs)
-    objectives = [float(np.mean(errors * errors))]
-    for step in range(max_iter):
-        for bit, chosen in enumerate(anchors):
-            sweep_bit(W[bit], K[chosen], errors, pairs.starts, pairs.partners, 1 / len(W))
-            if on_step:
-                on_step(step * len(W) + bit + 1, max_iter * len(W))
-        objectives.append(float(np.mean(errors * errors)))
-    return Reconstruction(W, objectives)
+    means = K.mean(axis=0, dtype=np.float64)
+    centered = K - means
+    centered -= centered.mean(axis=1, keepdims=True)
+    squares = centered.diagonal().copy()
+    scales = np.sqrt(np.where(squares > _ROUNDING, squares, np.inf))
+    return UnitKernel(centered / scales / scales[:, None], scales, means)
 
 
-class BRE(LinearHasher):
+class BRE(IterativeMixin, KernelizedHasher):
     """Binary reconstructive embeddings.
 
-    A bit is the sign of a weighted sum of inner products with a few rows. The weights are learned
-    one at a time, so that Hamming distances reproduce the distances between the directions of the
-    rows as seen from the mean.
+    A bit is the sign of a weighted sum of kernels with a few rows. The weights are learned one at
+    a time, so that Hamming distances reproduce the distances between the directions of the rows
+    as seen from the mean, in the feature space of the kernel.
 
     Parameters
     ----------
     n_bits
         Length of the codes.
+    kernel
+        ``"linear"``: inner products, so that a bit is one inner product. ``"rbf"``:
+        exp(-d²/2σ²), evaluated at all rows of the sample.
     n_samples
         Number of random rows to learn from; all rows if there are fewer.
     n_anchors
         Number of rows of the sample that each bit uses.
+    bandwidth
+        σ of the kernel ``"rbf"``; None uses the root mean squared distance of the sample.
     max_iter
         Number of sweeps over all weights.
     normalize
@@ -163,15 +82,20 @@ class BRE(LinearHasher):
     Attributes
     ----------
     directions_
-        Normals of the hyperplanes, one per bit.
+        Normals of the hyperplanes, one per bit; None with the kernel ``"rbf"``.
+    anchors_
+        The sample, relative to ``center_``, one row per anchor; None with the linear kernel.
+    coefficients_
+        Weights of the kernels, one row per bit; None with the linear kernel.
+    bandwidth_
+        The σ in use; 0 with the linear kernel.
     thresholds_
-        Offset of each hyperplane along its normal: 0.
+        Offset of each hyperplane along its normal: 0 with the linear kernel.
 
     Notes
     -----
-    The kernel is linear, so that a bit is one inner product; on MNIST, a Gaussian kernel does not
-    give better codes. The distance |x - x'|² / 2 of the paper reaches 2 for rows relative to their
-    mean, but a fraction of bits does not exceed 1. It is therefore halved.
+    The distance |x - x'|² / 2 of the paper reaches 2 for rows relative to their mean, but a
+    fraction of bits does not exceed 1. It is therefore halved.
 
     References
     ----------
@@ -190,23 +114,22 @@ class BRE(LinearHasher):
         self,
         n_bits: int = 64,
         *,
+        kernel: str = "linear",
         n_samples: int = 1000,
         n_anchors: int = 50,
+        bandwidth: float | None = None,
         max_iter: int = 3,
         normalize: bool = False,
         random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
+        self.kernel = kernel
         self.n_samples = n_samples
         self.n_anchors = n_anchors
+        self.bandwidth = bandwidth
         self.max_iter = max_iter
         self.normalize = normalize
         self.random_state = random_state
-
-    @property
-    def n_iter_(self) -> int:
-        """Number of sweeps; scikit-learn expects it with ``max_iter``."""
-        return self.max_iter
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         owner = rows.owner
@@ -214,18 +137,20 @@ class BRE(LinearHasher):
         n_samples = _validation.check_integer(self.n_samples, "n_samples", owner, low=2)
         n_anchors = _validation.check_integer(self.n_anchors, "n_anchors", owner, low=1)
         max_iter = _validation.check_integer(self.max_iter, "max_iter", owner, low=0)
-        sample_rng, pair_rng, anchor_rng, start_rng = _validation.spawn_generators(
-            self.random_state, 4
-        )
-        unit = unit_rows(rows.sample(n_samples, sample_rng)).astype(np.float64)
-        n = len(unit)
-        n_neighbors = min(max(1, round(NEIGHBOR_FRACTION * n)), n - 1)
-        n_anchors = min(n_anchors, n)
-        anchors = np.array([anchor_rng.choice(n, n_anchors, replace=False) for _ in range(n_bits)])
-        start = start_rng.standard_normal((n_bits, n_anchors))
+        kernel = _validation.check_choice(self.kernel, "kernel", owner, KERNELS)
+        sample_rng, *rngs = _validation.spawn_generators(self.random_state, 4)
+        sample = rows.sample(n_samples, sample_rng)
         report = partial(progress, "sweeps")
-        pairs = draw_training_pairs(target_distances(unit), n_neighbors, n_neighbors, pair_rng)
-        W, _ = reconstruct(unit @ unit.T, pairs, anchors, start, max_iter, on_step=report)
-        directions = np.array([w @ unit[a] for w, a in zip(W, anchors, strict=True)])
-        lengths = np.linalg.norm(directions, axis=1, keepdims=True)
-        return self._fitted_hyperplanes(directions / np.where(lengths > 0, lengths, 1))
+        if kernel == "linear":
+            unit = unit_rows(sample).astype(np.float64)
+            W = learn_weights(unit @ unit.T, (n_bits, n_anchors), max_iter, rngs, report)
+            directions = W @ unit
+            lengths = np.linalg.norm(directions, axis=1, keepdims=True)
+            return self._fitted_hyperplanes(directions / np.where(lengths > 0, lengths, 1))
+        sigma = choose_bandwidth(self.bandwidth, sample, sample, owner)
+        K = normalize_kernel(gaussian_kernel(sample, sample, sigma))
+        W = learn_weights(K.values, (n_bits, n_anchors), max_iter, rngs, report) / K.scales
+        # The mean in the feature space is subtracted from the normal ...
+        A = W - W.mean(axis=1, keepdims=True)
+        # ... and from the row that is hashed.
+        return self._fitted_kernels(sample, sigma, A, A @ K.column_means)

@@ -12,6 +12,7 @@ from bitfold._linalg.principal import n_bits_within_features, project_sample
 from bitfold._linalg.scatter import Scatter, measure_scatter
 from bitfold._linalg.spectral import fix_signs, whiten_covariance
 from bitfold._types import Float64Array, ProgressCallback, Seed
+from bitfold.hashers._iterations import IterativeMixin
 from bitfold.hashers._labels import SupervisedMixin, find_labeled_rows
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.hashers.itq import MAX_SAMPLE_ROWS
@@ -63,7 +64,7 @@ def scale_directions(found: CanonicalDirections, n_bits: int) -> Float64Array:
     return scaled
 
 
-class CCAITQ(SupervisedMixin, LinearHasher):
+class CCAITQ(SupervisedMixin, IterativeMixin, LinearHasher):
     """Iterative quantization of the directions that correlate with the classes.
 
     k classes give at most k - 1 directions. Longer codes do not add directions; the rotation
@@ -118,11 +119,6 @@ class CCAITQ(SupervisedMixin, LinearHasher):
         self.max_iter = max_iter
         self.normalize = normalize
         self.random_state = random_state
-
-    @property
-    def n_iter_(self) -> int:
-        """Number of iterations of the rotation; scikit-learn expects it with ``max_iter``."""
-        return self.max_iter
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_bits = n_bits_within_features(self.n_bits, rows)

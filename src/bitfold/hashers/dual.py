@@ -22,7 +22,7 @@ from bitfold.hashers.supervised_imh import SupervisedIMH
 from bitfold.io.rows import Rows
 
 MAX_COARSE_BITS = 32
-"""Automatic number of coarse bits of long codes: more add little to the kind of an item."""
+"""Largest automatic number of coarse bits; more say little more about the kind of an item."""
 
 MAX_CLEAN_NOISE = 0.5
 """Noise of the data above which fewer bits are coarse: manifolds say less about the items."""
@@ -53,7 +53,8 @@ class DualHasher(Hasher):
     n_coarse_bits
         Number of coarse bits; it replaces the ``n_bits`` of the two hashers. "auto" is half of the
         bits, or a quarter if the data are noisy (:func:`bitfold.base_set.measure_noise`), at most
-        32; a :class:`SupervisedIMH` whose ``n_bits`` is None has as many as its classes allow.
+        32; a :class:`SupervisedIMH` with LDA whose ``n_bits`` is None has as many as its classes
+        allow.
     coarse_weight
         Weight of the coarse part in :meth:`embed`, relative to the fine part. More than 1 favors
         the kind, less than 1 the order. It can be changed after ``fit``; codes do not depend on it.
@@ -151,7 +152,8 @@ class DualHasher(Hasher):
         else:
             coarse = clone(_check_part(self.coarse, "coarse", owner))
         if n_coarse == "auto":
-            if isinstance(coarse, SupervisedIMH) and coarse.n_bits is None:
+            is_lda = isinstance(coarse, SupervisedIMH) and coarse.subspace is None
+            if is_lda and coarse.n_bits is None:
                 return coarse  # as many bits as its classes allow
             fraction = 4 if measure_noise(rows, rng) > MAX_CLEAN_NOISE else 2
             n_coarse = max(1, min(MAX_COARSE_BITS, n_bits // fraction))

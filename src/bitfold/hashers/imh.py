@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -13,13 +13,14 @@ from bitfold._progress import ignore_progress
 from bitfold._types import AnyArray, Float32Array, ProgressCallback, Seed
 from bitfold.base_set import BaseStrategy
 from bitfold.embedding import Embedding
+from bitfold.hashers._published import published_base_set, published_embedding
 from bitfold.hashers.base.base_set import BaseSetHasher
 from bitfold.hashers.strategies import BASE_STRATEGIES, EMBEDDINGS
-from bitfold.induction import induce, learn_bandwidth
+from bitfold.induction import check_bandwidth_rule, choose_bandwidth, induce
 from bitfold.io.rows import Rows
 from bitfold.neighbors import NearestBasePoints, NeighborBlocks, index_base_points
 from bitfold.rotation import itq, unit_rows
-from bitfold.subspace import discriminant
+from bitfold.subspace import discriminant, project_with_learner
 
 N_SAMPLE_ROWS = 16384
 """Rows that the bandwidth and the rotation are learned from; more change neither."""
@@ -51,34 +52,36 @@ class IMHState(NamedTuple):
 
 def fit_imh(
     rows: Rows,
-    n_bits: int,
+    n_bits: int | None,
     *,
     base: BaseStrategy,
     embedding: Embedding,
     n_neighbors: int = 5,
-    bandwidth: float | None = None,
+    bandwidth: float | str | None = None,
     rotation: str | None = "itq",
     n_directions: int | str | None = "auto",
     random_state: Seed = None,
     y: Any = None,
     n_components: int | None = None,
+    subspace: Any = None,
     progress: ProgressCallback = ignore_progress,
 ) -> IMHState:
-    """Learn the hash functions of Alg. 1, or with labels those of Alg. 2.
+    """Learn the hash functions of Alg. 1 or, with labels, those of Alg. 2.
 
     Parameters
     ----------
     rows
         Training rows.
     n_bits
-        Length of the codes.
+        Length of the codes; None leaves it to ``subspace``.
     base, embedding, n_neighbors, bandwidth, rotation, n_directions, random_state
         As in :class:`IMH`, checked.
     y
         One label per row; -1 means unlabeled. The base set is then chosen per class, and its
-        embedding is projected by LDA.
-    n_components
-        Dimensions of the embedding that is projected, as in :class:`SupervisedIMH`, checked.
+        embedding is projected by LDA or another learner.
+    n_components, subspace
+        Dimensions of the embedding that is projected, and the learner, as in
+        :class:`SupervisedIMH`, checked.
     progress
         Called with (stage, done, total).
 
@@ -86,21 +89,22 @@ def fit_imh(
     -------
     The fitted attributes.
     """
-    base_rng, sample_rng, embedding_rng, rotation_rng = _validation.spawn_generators(
-        random_state, 4
+    base_rng, sample_rng, embedding_rng, rotation_rng, subspace_rng = _validation.spawn_generators(
+        random_state, 5
     )
     sample = rows.sample(N_SAMPLE_ROWS, sample_rng)
+    n_wanted = n_bits or MAX_COMPONENTS
     on_step = partial(progress, "base set")
     if y is None:
         points, reason = base.choose(rows, rng=base_rng, on_step=on_step)
-        n_components = n_bits
+        n_components = n_wanted
     else:
         points, labels, reason = base.choose_per_class(rows, y, rng=base_rng, on_step=on_step)
         _check_points_per_class(labels, rows.owner)
-        n_components = n_components or _default_components(embedding, points, n_bits)
+        n_components = n_components or _default_components(embedding, points, n_wanted)
     directions = find_directions(sample, n_directions)
     nearest = index_base_points(points, n_neighbors, rows.owner, directions)
-    sigma = bandwidth or learn_bandwidth(nearest.find(sample), len(points))
+    sigma = choose_bandwidth(bandwidth, nearest, sample)
     Y = embedding.embed(
         nearest.points,
         n_components,
@@ -108,13 +112,16 @@ def fit_imh(
         neighbors=NeighborBlocks(rows, nearest),
         on_step=partial(progress, "embedding"),
     )
-    if y is not None:
-        Y = discriminant(Y, labels, n_bits, rows.owner)
+    if subspace is not None:
+        Y = project_with_learner(Y, labels, subspace, n_bits, subspace_rng, rows.owner)
+    elif y is not None:
+        Y = discriminant(Y, labels, n_wanted, rows.owner)
     bit_embedding = Y
     if rotation is not None:
         bit_embedding = rotate(Y, sample, nearest, sigma, rotation_rng)
         progress("rotation", 1, 1)
-    return IMHState(n_bits, nearest.points, directions, reason, nearest.k, sigma, Y, bit_embedding)
+    found = (nearest.points, directions, reason, nearest.k, sigma, Y, bit_embedding)
+    return IMHState(Y.shape[1], *found)
 
 
 def find_directions(sample: Float32Array, n_directions: int | str | None) -> Float32Array | None:
@@ -169,6 +176,9 @@ class IMH(BaseSetHasher):
     A manifold method embeds a small base set. Every other vector is embedded as the weighted mean
     of its nearest base points, Eq. (8). After a rotation, the signs are the code.
 
+    Codes say which kind of item a vector is, so that many items share a code: good for buckets and
+    whole rankings. To find the nearest vectors, use DualHasher or ITQ.
+
     Parameters
     ----------
     n_bits
@@ -183,7 +193,8 @@ class IMH(BaseSetHasher):
     n_neighbors
         Number of nearest base points that determine a code.
     bandwidth
-        σ of their weights exp(-d²/σ²); None learns it.
+        σ of their weights exp(-d²/σ²). "kth_distance" is the mean distance to the k-th nearest
+        base point, the choice of the paper's authors; None learns a smaller one.
     rotation
         "itq" rotates the embedding to reduce the quantization loss (Sec. 5); None takes the
         signs without a rotation.
@@ -251,7 +262,7 @@ class IMH(BaseSetHasher):
         base: BaseStrategy | str | None = None,
         embedding: Embedding | str | None = None,
         n_neighbors: int = 5,
-        bandwidth: float | None = None,
+        bandwidth: float | str | None = None,
         rotation: str | None = "itq",
         n_directions: int | str | None = "auto",
         normalize: bool = False,
@@ -267,6 +278,61 @@ class IMH(BaseSetHasher):
         self.normalize = normalize
         self.random_state = random_state
 
+    @classmethod
+    def as_published(
+        cls,
+        n_bits: int,
+        *,
+        embedding: str = "tsne",
+        n_base_points: int = 400,
+        n_neighbors: int = 5,
+        random_state: Seed = None,
+    ) -> Self:
+        """Return the method as the authors of the paper ran it, not fitted.
+
+        The settings are those of the program published for the paper: rows of unit length, 10
+        iterations of k-means, σ by ``bandwidth="kth_distance"``, and signs without a rotation.
+
+        Parameters
+        ----------
+        n_bits
+            Length of the codes.
+        embedding
+            "tsne" is IMH-tSNE, "le" is IMH-LE. Other embeddings have the settings above, and
+            their defaults where the authors published none.
+        n_base_points
+            Number of base points. The paper has 400; 1,000 in classification and for a million
+            rows.
+        n_neighbors
+            Number of nearest base points that determine a code. The paper has 5; 2 for a million
+            rows.
+        random_state
+            Seed or generator.
+
+        Returns
+        -------
+        A hasher whose parameters can be changed with ``set_params``.
+
+        Raises
+        ------
+        ParameterError
+            If the embedding is unknown.
+
+        Examples
+        --------
+        >>> hasher = IMH.as_published(64, random_state=0)
+        >>> hasher.embedding.perplexity, hasher.base.max_iter, hasher.normalize
+        (10, 10, True)
+        """
+        return cls(
+            n_bits,
+            embedding=published_embedding(embedding, cls.__name__),
+            rotation=None,
+            n_directions=None,
+            random_state=random_state,
+            **published_base_set(n_base_points, n_neighbors),
+        )
+
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_bits = _validation.check_integer(self.n_bits, "n_bits", type(self).__name__, low=1)
         checked = self._check_parameters(n_base_points="auto")
@@ -274,9 +340,7 @@ class IMH(BaseSetHasher):
 
     def _check_parameters(self, n_base_points: int | str) -> dict[str, Any]:
         """Return the checked parameters of ``fit_imh`` that both algorithms have."""
-        owner, sigma = type(self).__name__, self.bandwidth
-        if sigma is not None:
-            sigma = _validation.check_bandwidth(sigma, "bandwidth", owner)
+        owner = type(self).__name__
         return {
             "base": _validation.check_strategy(
                 self.base, "base", owner, BASE_STRATEGIES, BaseStrategy, n_base_points=n_base_points
@@ -285,7 +349,7 @@ class IMH(BaseSetHasher):
                 self.embedding, "embedding", owner, EMBEDDINGS, Embedding
             ),
             "n_neighbors": _validation.check_integer(self.n_neighbors, "n_neighbors", owner, low=1),
-            "bandwidth": sigma,
+            "bandwidth": check_bandwidth_rule(self.bandwidth, owner),
             "rotation": _validation.check_choice(self.rotation, "rotation", owner, (None, "itq")),
             "n_directions": self._check_n_directions(),
             "random_state": self.random_state,

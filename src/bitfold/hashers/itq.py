@@ -12,6 +12,7 @@ from bitfold._linalg.principal import (
     project_sample,
 )
 from bitfold._types import ProgressCallback, Seed
+from bitfold.hashers._iterations import IterativeMixin
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.io.rows import Rows
 from bitfold.rotation import itq
@@ -20,7 +21,7 @@ MAX_SAMPLE_ROWS = 1 << 16
 """Maximum number of rows that the rotation is learned from."""
 
 
-class ITQ(LinearHasher):
+class ITQ(IterativeMixin, LinearHasher):
     """The signs along principal directions after a learned rotation.
 
     A rotation does not change distances, but it can distribute the variance evenly over the bits
@@ -72,11 +73,6 @@ class ITQ(LinearHasher):
         self.max_iter = max_iter
         self.normalize = normalize
         self.random_state = random_state
-
-    @property
-    def n_iter_(self) -> int:
-        """Number of iterations of the rotation; scikit-learn expects it with ``max_iter``."""
-        return self.max_iter
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_bits = n_bits_within_features(self.n_bits, rows)

@@ -13,7 +13,7 @@ from bitfold.hashers.base.kernel import KernelHasher, learn_kernel
 from bitfold.io.rows import Rows
 
 _RELATIVE_ZERO = 1e-6
-"""Eigenvalues below this fraction of the largest are the rounding of float32 kernels."""
+"""Eigenvalues below this fraction of the largest are rounding errors of float32 kernels."""
 
 
 def draw_subsets(n_bits: int, n_anchors: int, size: int, rng: np.random.Generator) -> Float64Array:

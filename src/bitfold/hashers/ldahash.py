@@ -1,7 +1,9 @@
-"""LDAHash: discriminant directions of pairs, each with the threshold of fewest errors."""
+"""LDAHash: directions that separate pairs, each with the threshold of fewest errors."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +13,6 @@ from bitfold._linalg.principal import n_bits_within_features, project_sample
 from bitfold._linalg.scatter import Scatter, measure_scatter
 from bitfold._linalg.spectral import fix_signs, largest_eigenvectors, whiten_covariance
 from bitfold._types import Float32Array, Float64Array, Int64Array, ProgressCallback, Seed
-from bitfold.errors import DataError
 from bitfold.hashers._labels import LabeledRows, SupervisedMixin, find_labeled_rows
 from bitfold.hashers.base.linear import LinearHasher
 from bitfold.io.rows import Rows, block_length
@@ -98,6 +99,26 @@ def find_discriminants(pairs: PairCovariances, n: int, regularization: float) ->
     return np.ascontiguousarray(fix_signs(found).T)
 
 
+def find_differences(pairs: PairCovariances, n: int, positive_weight: float) -> Float64Array:
+    """Return the n orthogonal directions w, one per row, that maximize wᵀ (Σ_N - α Σ_P) w.
+
+    Parameters
+    ----------
+    pairs
+        Covariances Σ_P of positive and Σ_N of negative pairs.
+    n
+        Number of directions.
+    positive_weight
+        α.
+
+    Returns
+    -------
+    One unit direction per row.
+    """
+    difference = pairs.negative - positive_weight * pairs.positive
+    return np.ascontiguousarray(largest_eigenvectors(difference, n).vectors.T)
+
+
 class IndexPairs(NamedTuple):
     """Indices of the two members of each pair."""
 
@@ -175,6 +196,9 @@ def find_threshold(
 class LDAHash(SupervisedMixin, LinearHasher):
     """Directions that separate pairs of different classes, but not pairs of the same class.
 
+    "lda" maximizes the ratio of the two variances, "dif" their difference, with orthogonal
+    directions.
+
     The threshold of each direction is the one with the fewest errors: separated pairs of the same
     class, and pairs of different classes that are not separated. k classes have k - 1 good
     directions. All others separate both kinds of pairs equally, so that longer codes are worse.
@@ -185,12 +209,16 @@ class LDAHash(SupervisedMixin, LinearHasher):
     n_bits
         Length of the codes, at most the number of features. None uses the number of classes - 1,
         or the number of features if that is smaller.
+    variant
+        "lda" or "dif".
     n_pairs
         Number of pairs of the same class, and of different classes, that thresholds are learned
         from.
     regularization
         Added to the variance of every feature within pairs of the same class, in units of the mean
-        variance.
+        variance; for "lda".
+    positive_weight
+        α, the weight of pairs of the same class in the difference; for "dif".
     normalize
         Whether to scale rows to unit length, for data that are compared by cosine.
     random_state
@@ -220,31 +248,41 @@ class LDAHash(SupervisedMixin, LinearHasher):
         self,
         n_bits: int | None = None,
         *,
+        variant: str = "lda",
         n_pairs: int = 20_000,
         regularization: float = 1e-4,
+        positive_weight: float = 1.0,
         normalize: bool = False,
         random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
+        self.variant = variant
         self.n_pairs = n_pairs
         self.regularization = regularization
+        self.positive_weight = positive_weight
         self.normalize = normalize
         self.random_state = random_state
+
+    def _check_variant(self, owner: str) -> Callable[[PairCovariances, int], Float64Array]:
+        """Return the function that finds the directions of the variant."""
+        check = _validation.check_positive
+        regularization = check(self.regularization, "regularization", owner)
+        positive_weight = check(self.positive_weight, "positive_weight", owner)
+        if _validation.check_choice(self.variant, "variant", owner, ("lda", "dif")) == "lda":
+            return partial(find_discriminants, regularization=regularization)
+        return partial(find_differences, positive_weight=positive_weight)
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         n_bits = None if self.n_bits is None else n_bits_within_features(self.n_bits, rows)
         n_pairs = _validation.check_integer(self.n_pairs, "n_pairs", rows.owner, low=1)
-        regularization = _validation.check_positive(
-            self.regularization, "regularization", rows.owner
-        )
+        find = self._check_variant(rows.owner)
         labeled = find_labeled_rows(y, len(rows), rows.owner)
         n_bits = n_bits or min(labeled.n_classes - 1, rows.n_features)
-        if len(labeled.rows) == labeled.n_classes:
-            raise DataError(f"y of {rows.owner} must give the same label to at least 2 rows.")
+        labeled.require_pair(rows.owner)
         sample_rng, pair_rng = _validation.spawn_generators(self.random_state, 2)
         scatter = measure_scatter(rows, labeled.rows, labeled.classes)
         pairs = pair_covariances(rows, labeled, scatter)
-        directions = find_discriminants(pairs, n_bits, regularization)
+        directions = find(pairs, n_bits)
         progress("directions", 1, 1)
         chosen = labeled.sample(MAX_SAMPLE_ROWS, sample_rng)
         V = project_sample(rows, directions, len(chosen.rows), sample_rng, chosen.rows)

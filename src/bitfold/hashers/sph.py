@@ -9,6 +9,7 @@ import numpy as np
 
 from bitfold import _validation
 from bitfold._kernels import products
+from bitfold._kernels.spherical import measure_spherical
 from bitfold._threads import map_blocks
 from bitfold._types import BoolArray, Float32Array, ProgressCallback, Seed, StepCallback
 from bitfold.codes import Codes
@@ -120,7 +121,7 @@ def fit_spheres(
     rng: np.random.Generator,
     on_step: StepCallback,
 ) -> Spheres:
-    """Find spheres that contain half of the points each and share a quarter in pairs (Alg. 1).
+    """Find spheres that each contain half of the points; any two share a quarter (Alg. 1).
 
     Parameters
     ----------
@@ -181,6 +182,12 @@ class SpH(Hasher):
         Squared radii of the spheres.
     n_iter_
         Number of iterations; ``max_iter`` if the tolerances were not met.
+
+    Notes
+    -----
+    The original compares codes by spherical Hamming distance (:meth:`distance`). A search ranks by
+    it with ``index.search(codes, distance="spherical")``, and
+    :func:`bitfold.metrics.spherical_histograms` evaluates it.
 
     References
     ----------
@@ -277,12 +284,7 @@ class SpH(Hasher):
         if a.n_bits != b.n_bits:
             _validation.raise_invalid("b", "distance", f"codes of {a.n_bits} bits", b.n_bits)
         out = np.empty((len(a), len(b)), np.float32)
-        step = block_length(max(a.n_bits, len(a)))
-        left = a.unpack().astype(np.float32)
-        for start in range(0, len(b), step):
-            right = b[start : start + step].unpack().astype(np.float32)
-            n_both = left @ right.T
-            n_one = left.sum(axis=1)[:, None] + right.sum(axis=1) - 2 * n_both
-            block = out[:, start : start + len(right)]
-            np.divide(n_one, np.maximum(n_both, 1 / a.n_bits), out=block)
+        columns = np.ascontiguousarray(b.words().T)
+        for row, query in zip(out, a.words(), strict=True):
+            measure_spherical(query, columns, a.n_bits, row)
         return out

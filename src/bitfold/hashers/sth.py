@@ -11,13 +11,16 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.svm import LinearSVC
 
 from bitfold import _validation
-from bitfold._linalg.graph import gaussian_graph
+from bitfold._linalg.graph import cosine_graph, gaussian_graph
 from bitfold._linalg.spectral import fix_signs, smallest_eigenvectors
 from bitfold._threads import map_blocks
-from bitfold._types import BoolArray, Float64Array, ProgressCallback, Seed
+from bitfold._types import BoolArray, Float32Array, Float64Array, ProgressCallback, Seed
 from bitfold.errors import DataError
 from bitfold.hashers.base.linear import Hyperplane, LinearHasher
 from bitfold.io.rows import Rows
+
+AFFINITIES = ("cosine", "gaussian")
+"""The weights that links between neighbors can have; the first is the default."""
 
 _MAX_DENSE_ROWS = 1000
 """Number of rows up to which the dense eigensolver is faster than the sparse one."""
@@ -27,6 +30,31 @@ _TOLERANCE = 1e-3
 
 _MAX_C = 1e15
 """Upper bound of C; beyond it the regularizer is lost in rounding."""
+
+
+def neighbor_graph(
+    sample: Float64Array, center: Float32Array, n_neighbors: int, affinity: str
+) -> sparse.csr_array:
+    """Return the weights between neighbors.
+
+    Parameters
+    ----------
+    sample
+        Rows relative to a center.
+    center
+        The center; cosines are those of the rows as they were before it was subtracted.
+    n_neighbors
+        Number of neighbors of each row.
+    affinity
+        One of ``AFFINITIES``.
+
+    Returns
+    -------
+    A symmetric matrix of weights.
+    """
+    if affinity == "cosine":
+        return cosine_graph(sample + center, n_neighbors)
+    return gaussian_graph(sample, n_neighbors)
 
 
 def laplacian_eigenvectors(weights: sparse.csr_array, n: int) -> Float64Array:
@@ -113,8 +141,11 @@ class STH(LinearHasher):
     n_samples
         Number of random rows to learn from; all rows if there are fewer.
     n_neighbors
-        Number of nearest rows of the sample that each of its rows is linked to. The weight of a
-        link is exp(-d²/σ²), where σ is the mean distance to the farthest neighbor.
+        Number of nearest rows of the sample that each of its rows is linked to.
+    affinity
+        Weight of a link. ``"cosine"``: the cosine of the two rows as they are, as in the original;
+        neighbors are nearest by cosine. ``"gaussian"``: exp(-d²/σ²), where σ is the mean distance
+        to the farthest neighbor.
     C
         Penalty of the support vector machines for rows on the wrong side of their margin. Rows
         are first scaled to a root mean squared length of 1.
@@ -156,6 +187,7 @@ class STH(LinearHasher):
         *,
         n_samples: int = 5000,
         n_neighbors: int = 25,
+        affinity: str = "cosine",
         C: float = 10.0,
         normalize: bool = False,
         random_state: Seed = None,
@@ -163,6 +195,7 @@ class STH(LinearHasher):
         self.n_bits = n_bits
         self.n_samples = n_samples
         self.n_neighbors = n_neighbors
+        self.affinity = affinity
         self.C = C
         self.normalize = normalize
         self.random_state = random_state
@@ -171,6 +204,7 @@ class STH(LinearHasher):
         owner = rows.owner
         n_samples = _validation.check_integer(self.n_samples, "n_samples", owner, low=2)
         n_neighbors = _validation.check_integer(self.n_neighbors, "n_neighbors", owner, low=1)
+        affinity = _validation.check_choice(self.affinity, "affinity", owner, AFFINITIES)
         C = _validation.check_positive(self.C, "C", owner)
         rng = _validation.make_generator(self.random_state)
         limit = min(n_samples, len(rows)) - 1
@@ -180,7 +214,7 @@ class STH(LinearHasher):
         length = float(np.sqrt(np.square(sample).sum(axis=1).mean()))
         if length == 0:
             raise DataError(f"All rows of X are equal; {owner} needs at least 2 different ones.")
-        weights = gaussian_graph(sample, n_neighbors)
+        weights = neighbor_graph(sample, rows.center, n_neighbors, affinity)
         progress("graph", 1, 1)
         bits = median_bits(laplacian_eigenvectors(weights, n_bits))
         progress("eigenvectors", 1, 1)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from bitfold import _validation
 from bitfold._kernels.induction import weighted_mean
 from bitfold._types import Float32Array
-from bitfold.neighbors import Neighbors
+from bitfold.neighbors import NearestBasePoints, Neighbors, mean_kth_distance
+
+KTH_DISTANCE = "kth_distance"
+"""The rule of the paper's authors: the mean distance to the k-th nearest base point."""
 
 
 def induce(neighbors: Neighbors, embedding: Float32Array, bandwidth: float) -> Float32Array:
@@ -65,3 +71,70 @@ def learn_bandwidth(neighbors: Neighbors, n_base_points: int = 1) -> float:
     d = neighbors.sq_distances
     sigma = float(np.sqrt(np.mean(d - d[:, :1]))) * max(1.0, float(np.cbrt(n_base_points / 1000)))
     return sigma if sigma > 0 else 1.0
+
+
+def check_bandwidth_rule(value: Any, owner: str) -> float | str | None:
+    """Return a bandwidth, or the name of the rule by which it is learned.
+
+    Parameters
+    ----------
+    value
+        A number, "kth_distance", or None for the rule of bitfold.
+    owner
+        Class whose parameter ``bandwidth`` is checked, for errors.
+
+    Returns
+    -------
+    The bandwidth, the name or None.
+
+    Raises
+    ------
+    ParameterError
+        If the value is not allowed.
+
+    Examples
+    --------
+    >>> check_bandwidth_rule(2, "IMH"), check_bandwidth_rule("kth_distance", "IMH")
+    (2.0, 'kth_distance')
+    """
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        return _validation.check_bandwidth(value, "bandwidth", owner)
+    if value != KTH_DISTANCE:
+        requirement = f'a number, "{KTH_DISTANCE}" or None'
+        _validation.raise_invalid("bandwidth", owner, requirement, repr(value))
+    return value
+
+
+def choose_bandwidth(
+    rule: float | str | None, nearest: NearestBasePoints, sample: Float32Array
+) -> float:
+    """Return σ, learned from the nearest base points of a sample unless it is given.
+
+    Parameters
+    ----------
+    rule
+        A result of :func:`check_bandwidth_rule`.
+    nearest
+        The indexed base set.
+    sample
+        Some rows of the training data.
+
+    Returns
+    -------
+    The bandwidth.
+
+    Examples
+    --------
+    >>> from bitfold.neighbors import index_base_points
+    >>> nearest = index_base_points(np.eye(2, dtype=np.float32), 1, "IMH")
+    >>> choose_bandwidth("kth_distance", nearest, np.zeros((1, 2), np.float32))
+    1.0
+    """
+    if isinstance(rule, float):
+        return rule
+    found = nearest.find(sample)
+    if rule == KTH_DISTANCE:
+        return mean_kth_distance([found])
+    return learn_bandwidth(found, len(nearest.points))

@@ -24,6 +24,7 @@ from bitfold.metrics.ranking import (
 from bitfold.metrics.ranking_by_id import average_precision_by_id, ranking_curves_by_id
 from bitfold.metrics.recall import recall_at_k
 from bitfold.metrics.relevance import Relevance
+from bitfold.metrics.spherical import spherical_histograms
 from bitfold.metrics.vector_scan import vector_histograms
 
 __all__ = [
@@ -49,5 +50,6 @@ __all__ = [
     "recall_at",
     "recall_at_k",
     "scan_histograms",
+    "spherical_histograms",
     "vector_histograms",
 ]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bitfold import _validation
+from bitfold import _class_labels, _validation
 from bitfold._types import AnyArray, BoolArray, Ids, SignedIntArray
 from bitfold.errors import DataError
 
@@ -205,8 +205,8 @@ def relate_by_labels(
     """Return the relevance by labels of known numbers of queries and items."""
     if max(_count_classes(query_labels), _count_classes(labels)) > 1:
         return _relate_by_label_sets(query_labels, labels, n_queries, n_items)
-    q = _validation.check_labels(query_labels, n_queries, "the queries")
-    d = _validation.check_labels(labels, n_items, "the database")
+    q = _class_labels.check_labels(query_labels, n_queries, "the queries")
+    d = _class_labels.check_labels(labels, n_items, "the database")
     # One array, so that both sides have one type.
     both = np.concatenate([q, d])
     classes, group_of = np.unique(both[:n_queries], return_inverse=True)
@@ -221,7 +221,7 @@ def relate_by_labels(
 def to_relevance(
     relevance: Relevance | ArrayLike, labels: ArrayLike | None, n_queries: int, n_items: int
 ) -> Relevance:
-    """Return a relevance, given as such or as the labels of both sides; check its sizes."""
+    """Return a relevance that is given as such, or as labels of both sides; check its sizes."""
     if not isinstance(relevance, Relevance):
         if labels is None:
             requirement = "a Relevance, or labels of the queries if labels is given too"

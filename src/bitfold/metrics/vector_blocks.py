@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from bitfold import _validation
 from bitfold._types import AnyArray, Float32Array, Int64Array
-from bitfold.io.rows import Rows, scale_to_unit_length
+from bitfold.io.rows import Rows
+from bitfold.io.unit_length import scale_to_unit_length
 
 METRICS = ("l2", "cosine")
 """Distances of an exact search."""

@@ -5,11 +5,11 @@ A hasher derives from one of the families, or from :class:`Hasher` itself, and i
 a hasher.
 """
 
+from bitfold._class_labels import check_labels
 from bitfold._validation import (
     check_bandwidth,
     check_choice,
     check_integer,
-    check_labels,
     check_positive,
     make_generator,
     spawn_generators,

@@ -102,11 +102,14 @@ class BaseSetHasher(Hasher):
         neighbors = self.nearest_base_points.find(values)
         return induce(neighbors, self.bit_embedding_, self.bandwidth_)
 
-    def _check_fitted_state(self) -> None:
+    def _check_n_neighbors(self) -> None:
         owner, m = type(self).__name__, len(self.base_set_)
         _validation.check_integer(
             self.n_neighbors_, "n_neighbors_", owner, low=1, high=m, why=f"m = {m}"
         )
-        _validation.check_bandwidth(self.bandwidth_, "bandwidth_", owner)
+
+    def _check_fitted_state(self) -> None:
+        self._check_n_neighbors()
+        _validation.check_bandwidth(self.bandwidth_, "bandwidth_", type(self).__name__)
         if self.directions_ is None and self.base_set_.shape[1] != self.n_features_in_:
             raise ValueError(f"array base_set_ has shape {self.base_set_.shape}")

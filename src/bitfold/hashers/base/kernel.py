@@ -85,14 +85,29 @@ class KernelHasher(Hasher):
         }
 
     def _embed_block(self, values: Float32Array) -> Float32Array:
-        buffer = borrow_buffer("products", (len(values), len(self.anchors_)))
-        K = gaussian_kernel(values, self.anchors_, self.bandwidth_, buffer)
-        out = np.empty((len(values), self.n_bits_), np.float32)
-        products.dots(K, self.coefficients_, out)
-        return out - self.thresholds_
+        functions = self.anchors_, self.bandwidth_, self.coefficients_, self.thresholds_
+        return sum_kernels(values, *functions)
 
     def _check_fitted_state(self) -> None:
         _validation.check_bandwidth(self.bandwidth_, "bandwidth_", type(self).__name__)
+
+
+def sum_kernels(
+    values: Float32Array,
+    anchors: Float32Array,
+    bandwidth: float,
+    coefficients: Float32Array,
+    thresholds: Float32Array,
+) -> Float32Array:
+    """Return the weighted sums of kernels minus the thresholds, (rows, bits).
+
+    Those of a row depend on that row alone, bit for bit.
+    """
+    buffer = borrow_buffer("products", (len(values), len(anchors)))
+    K = gaussian_kernel(values, anchors, bandwidth, buffer)
+    out = np.empty((len(values), len(coefficients)), np.float32)
+    products.dots(K, coefficients, out)
+    return out - thresholds
 
 
 def gaussian_kernel(

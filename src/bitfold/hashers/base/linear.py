@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -74,28 +75,57 @@ class LinearHasher(Hasher):
             }
 
     def _embed_block(self, values: Float32Array) -> Float32Array:
-        out = np.empty((len(values), self.n_bits_), np.float32)
-        products.dots(values, self.directions_, out)
-        out -= self.thresholds_
-        return out.clip(-_LARGEST, _LARGEST, out=out)
+        return project_rows(values, self.directions_, self.thresholds_)
 
     def _encode_block(self, values: Float32Array) -> UInt8Array:
-        """Return the signs of ``_embed_block``, faster.
+        transpose = partial(transpose_directions, self.directions_)
+        derived = self._derive("transposed", transpose)
+        return pack_signs(values, self.directions_, self.thresholds_, derived)
 
-        A matrix product gives the signs. Exact reals are computed only where its rounding could
-        change a sign.
-        """
-        transposed, lengths = self._derive("transposed", self._transpose_directions)
-        approximate = borrow_buffer("products", (len(values), self.n_bits_))
-        # A row too far for float32 overflows here; the kernel sums it in float64 instead.
-        with np.errstate(over="ignore", invalid="ignore"):
-            np.matmul(values, transposed, out=approximate)
-        packed = np.empty((len(values), count_bytes(self.n_bits_)), np.uint8)
-        products.signs(values, approximate, self.directions_, lengths, self.thresholds_, packed)
-        return packed
 
-    def _transpose_directions(self) -> tuple[Float32Array, Float32Array]:
-        # With an infinite length, the kernel computes every product exactly.
-        with np.errstate(over="ignore"):
-            lengths = np.linalg.norm(self.directions_, axis=1)
-        return np.ascontiguousarray(self.directions_.T), lengths
+class TransposedDirections(NamedTuple):
+    """Directions as columns, for a matrix product, and their lengths."""
+
+    columns: Float32Array
+    lengths: Float32Array
+
+
+def transpose_directions(directions: Float32Array) -> TransposedDirections:
+    """Return directions in the form that ``pack_signs`` needs."""
+    # With an infinite length, the kernel computes every product exactly.
+    with np.errstate(over="ignore"):
+        lengths = np.linalg.norm(directions, axis=1)
+    return TransposedDirections(np.ascontiguousarray(directions.T), lengths)
+
+
+def project_rows(
+    values: Float32Array, directions: Float32Array, thresholds: Float32Array
+) -> Float32Array:
+    """Return the inner products of rows and directions minus the thresholds, (rows, directions).
+
+    Those of a row depend on that row alone, bit for bit.
+    """
+    out = np.empty((len(values), len(directions)), np.float32)
+    products.dots(values, directions, out)
+    out -= thresholds
+    return out.clip(-_LARGEST, _LARGEST, out=out)
+
+
+def pack_signs(
+    values: Float32Array,
+    directions: Float32Array,
+    thresholds: Float32Array,
+    transposed: TransposedDirections,
+) -> UInt8Array:
+    """Return the packed signs of ``project_rows``, faster.
+
+    A matrix product gives the signs. Exact reals are computed only where its rounding could
+    change a sign.
+    """
+    approximate = borrow_buffer("products", (len(values), len(directions)))
+    # A row too far for float32 overflows here; the kernel sums it in float64 instead.
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.matmul(values, transposed.columns, out=approximate)
+    packed = np.empty((len(values), count_bytes(len(directions))), np.uint8)
+    products.signs(values, approximate, directions, transposed.lengths, thresholds, packed)
+    return packed

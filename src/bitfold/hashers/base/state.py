@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from operator import attrgetter, is_
 from typing import Any, ClassVar, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -13,7 +15,9 @@ from bitfold.hashers import _persistence
 
 T = TypeVar("T")
 
-_derived: WeakKeyDictionary[FittedState, tuple[list[Any], dict[str, Any]]] = WeakKeyDictionary()
+_derived: WeakKeyDictionary[FittedState, tuple[tuple[Any, ...], dict[str, Any]]] = (
+    WeakKeyDictionary()
+)
 """What was derived from the state of each hasher. It is not stored in the hasher, because encoding
 must leave the attributes of an estimator unchanged."""
 
@@ -49,6 +53,9 @@ class FittedState:
     _fitted_hashers: ClassVar[tuple[str, ...]] = ()
     """Fitted attributes that are hashers themselves."""
 
+    _matrix_params: ClassVar[frozenset[str]] = frozenset()
+    """Parameters that may be a matrix, which is not saved."""
+
     _not_in_digest: ClassVar[frozenset[str]] = frozenset(
         {"base_embedding_", "base_size_reason_", "n_iter_"}
     )
@@ -75,18 +82,26 @@ class FittedState:
 
     def _derive(self, name: str, build: Callable[[], T]) -> T:
         """Return ``build()``, computed once per fitted state; ``name`` identifies the result."""
+        hasher_class: Any = type(self)  # typed, it would not count as hashable
         try:
-            names = (*self._fitted_arrays, *self._fitted_scalars, *self._fitted_hashers)
-            state = [getattr(self, name) for name in names]
+            state = _state_getter(hasher_class)(self)
         except AttributeError:
             check_is_fitted(self, "n_bits_")
             raise
-        known, results = _derived.get(self, ([], {}))
-        # Compared by identity, which takes microseconds; ``fit`` replaces the arrays.
-        if len(known) != len(state) or any(a is not b for a, b in zip(known, state, strict=True)):
+        known, results = _derived.get(self, ((), {}))
+        # Compared by identity, which takes a microsecond; ``fit`` replaces the arrays.
+        if len(known) != len(state) or not all(map(is_, known, state)):
             results = {}
             _derived[self] = (state, results)
         if name not in results:
             results[name] = build()
         result: T = results[name]
         return result
+
+
+@cache
+def _state_getter(hasher_class: Any) -> attrgetter[tuple[Any, ...]]:
+    """Return a function that reads all fitted attributes of a hasher at once."""
+    return attrgetter(
+        *hasher_class._fitted_arrays, *hasher_class._fitted_scalars, *hasher_class._fitted_hashers
+    )
