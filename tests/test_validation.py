@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix
 
 from bitfold import _validation as v
@@ -128,25 +127,6 @@ def test_measurable_distances_do_not_overflow() -> None:
 
 
 @pytest.mark.parametrize(
-    "y",
-    [
-        [0, 1, -1],
-        ["a", "b", "a"],
-        [0.0, 1.0, -1.0],
-        [True, False, True],
-        np.array([[0], [1], [2]]),
-        np.array(["a", "b", -1], object),
-        np.array(["2020-01-01", "2020-01-02", "2020-01-01"], "datetime64[D]"),
-    ],
-    ids=str,
-)
-def test_labels_are_one_per_row(y: Any) -> None:
-    got = v.check_labels(y, 3, "T")
-    assert got.shape == (3,)
-    assert got.tolist() == np.asarray(y).ravel().tolist()
-
-
-@pytest.mark.parametrize(
     ("call", "name", "value"),
     [
         (lambda: v.raise_invalid("a", "T", "c", 1), "a", 1),
@@ -158,11 +138,6 @@ def test_labels_are_one_per_row(y: Any) -> None:
         (lambda: v.check_positive(float("inf"), "s", "T"), "s", float("inf")),
         (lambda: v.check_bandwidth(1e200, "s", "T"), "s", 1e200),
         (lambda: v.check_choice("pca", "r", "T", (None, "itq")), "r", "'pca'"),
-        (lambda: v.check_labels([0, 1], 3, "T"), "y", "shape (2,)"),
-        (lambda: v.check_labels(np.zeros((3, 2)), 3, "T"), "y", "shape (3, 2)"),
-        (lambda: v.check_labels([0, np.nan, 1], 3, "T"), "y", "NaN or infinity"),
-        (lambda: v.check_labels(np.array(["a", None, "b"], object), 3, "T"), "y", None),
-        (lambda: v.check_labels(np.array(["a", 2, "b"], object), 3, "T"), "y", None),
     ],
 )
 def test_invalid_parameters_are_named(call: Call, name: str, value: Any) -> None:
@@ -214,8 +189,6 @@ def test_a_negative_seed_is_invalid() -> None:
             lambda: v.check_distances_fit(np.array([[0.0, 0], [0, -1e30]]), "T", first_row=5),
             ["3.3e+18", "-1e+30", "row 6"],
         ),
-        (lambda: v.check_labels(None, 3, "T"), ["3 labels", "requires y to be passed"]),
-        (lambda: v.check_labels([0, 0.5, 1], 3, "T"), ["Unknown label type", "reals"]),
     ],
 )
 def test_unusable_data_are_described(call: Call, parts: list[str]) -> None:
@@ -247,13 +220,6 @@ def test_wrong_types_are_type_errors(call: Call, name: str, value: str) -> None:
 def test_objects_of_a_wrong_type_are_type_errors() -> None:
     with pytest.raises(TypeError, match=r"X of T must be numbers, got .*dict"):
         v.check_matrix(np.array([[{}, 1]], object), "T")
-
-
-@pytest.mark.parametrize("dtype", [np.int64, np.float64, np.uint8, object])
-def test_minus_one_is_unlabeled(dtype: type) -> None:
-    y: NDArray[Any] = np.array([0, 1, 255 if dtype is np.uint8 else -1, 2]).astype(dtype)
-    assert v.is_labeled(y).tolist() == [True, True, dtype is np.uint8, True]
-    assert v.is_labeled(np.array(["-1", "a", ""])).tolist() == [False, True, False]
 
 
 class Shape:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from bitfold._types import AnyArray, BoolArray, Int64Array, Seed
+from bitfold._types import AnyArray, Int64Array, Seed
 from bitfold.errors import DataError, ParameterError, ParameterTypeError
 
 T = TypeVar("T")
@@ -88,6 +88,13 @@ def check_not_absurd(n_bits: Any, owner: str) -> None:
         raise_invalid("n_bits", owner, f"at most {MAX_N_BITS}", int(n_bits))
 
 
+def _check_number(value: Any, name: str, owner: str) -> float:
+    """Return a real number as a float; booleans are not numbers here."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise ParameterTypeError(name, owner, "a number", repr(value))
+    return float(value)
+
+
 def check_positive(value: Any, name: str, owner: str) -> float:
     """Return a number greater than zero as a float.
 
@@ -117,11 +124,44 @@ def check_positive(value: Any, name: str, owner: str) -> float:
     >>> check_positive(2, "eta", "MyHasher")
     2.0
     """
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        raise ParameterTypeError(name, owner, "a number", repr(value))
-    number = float(value)
+    number = _check_number(value, name, owner)
     if not (np.isfinite(number) and number > 0):
         raise_invalid(name, owner, "a finite number above 0", value)
+    return number
+
+
+def check_fraction(value: Any, name: str, owner: str) -> float:
+    """Return a number of at least 0 and below 1 as a float.
+
+    Parameters
+    ----------
+    value
+        The value.
+    name
+        Name of the parameter, for the error.
+    owner
+        Class or function that the parameter belongs to.
+
+    Returns
+    -------
+    float
+        The value.
+
+    Raises
+    ------
+    ParameterTypeError
+        If the value is not a number.
+    ParameterError
+        If it is not at least 0 and below 1.
+
+    Examples
+    --------
+    >>> check_fraction(0.5, "momentum", "MyHasher")
+    0.5
+    """
+    number = _check_number(value, name, owner)
+    if not 0 <= number < 1:
+        raise_invalid(name, owner, "at least 0 and below 1", value)
     return number
 
 
@@ -323,9 +363,7 @@ def check_finite(
         raise DataError(f"{name} of {owner} must be finite, got {what} in row {number}.")
 
 
-def check_distances_fit(
-    block: AnyArray, owner: str, *, name: str = "X", first_row: int = 0
-) -> None:
+def check_distances_fit(block: AnyArray, owner: str, *, first_row: int = 0) -> None:
     """Raise if distances between such rows could overflow float32, the type that faiss uses.
 
     faiss crashes on an infinite distance. The values themselves must be finite.
@@ -335,81 +373,9 @@ def check_distances_fit(
     if max(block.max(), -block.min()) > limit:
         row, column = np.argwhere(np.abs(block) > limit)[0]
         raise DataError(
-            f"{name} of {owner} must be within ±{limit:.2g}, so that distances fit into float32, "
+            f"X of {owner} must be within ±{limit:.2g}, so that distances fit into float32, "
             f"got {block[row, column]:.2g} in row {first_row + row}."
         )
-
-
-def is_labeled(y: AnyArray) -> BoolArray:
-    """Return which rows have a label; -1 means unlabeled, as in scikit-learn, and so does ""."""
-    if y.dtype.kind in "iuf":
-        return np.asarray(y != -1)
-    if y.dtype.kind == "U":
-        # In a text file, -1 is a string like any other.
-        return np.asarray((y != "-1") & (y != ""))
-    return np.array([label != -1 for label in y], bool)
-
-
-def check_labels(y: Any, n_rows: int, owner: str) -> AnyArray:
-    """Return labels as an array.
-
-    Parameters
-    ----------
-    y
-        One label per row; -1 and "" mean unlabeled.
-    n_rows
-        Number of rows.
-    owner
-        Class or function that needs the labels.
-
-    Returns
-    -------
-    numpy.ndarray
-        The labels, of shape (n_rows,).
-
-    Raises
-    ------
-    DataError
-        If there are no labels, or they are real numbers.
-    ParameterError
-        If their number is wrong, or they cannot be compared with each other.
-
-    Examples
-    --------
-    >>> check_labels([0, 1, -1], 3, "MyHasher").tolist()
-    [0, 1, -1]
-    """
-    if y is None:
-        # The words in parentheses are those that scikit-learn's checks look for.
-        raise DataError(
-            f"y of {owner} must be an array of {n_rows} labels, got None "
-            f"(requires y to be passed, but the target y is None)."
-        )
-    array = convert_to_array(y, "y", owner)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array.ravel()
-    if array.shape != (n_rows,):
-        requirement = f"one label for each of the {n_rows} rows of X"
-        raise_invalid("y", owner, requirement, f"shape {array.shape}")
-    if array.dtype.kind == "f":
-        if not np.isfinite(array).all():
-            raise_invalid("y", owner, "finite", "NaN or infinity")
-        if not (array == np.floor(array)).all():
-            raise DataError(f"Unknown label type: y of {owner} must be class labels, got reals.")
-    if array.dtype.kind in "cOV":
-        _check_comparable(array, owner)
-    return array
-
-
-def _check_comparable(array: AnyArray, owner: str) -> None:
-    """Raise unless all labels, except -1, are present and can be sorted."""
-    try:
-        classes = sorted({label for label in array.tolist() if label != -1})
-        comparable = None not in classes and all(label == label for label in classes)
-    except TypeError:
-        comparable = False
-    if not comparable:
-        raise_invalid("y", owner, "labels that can be compared", "missing or mixed ones")
 
 
 def spawn_generators(random_state: Seed, count: int) -> list[np.random.Generator]:

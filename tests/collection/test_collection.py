@@ -62,6 +62,33 @@ def test_without_vectors_distances_are_asymmetric(tmp_path: Path) -> None:
             c.rebuild()
 
 
+@pytest.mark.parametrize("n", [15, 60])
+def test_searching_among_some_ids(tmp_path: Path, n: int) -> None:
+    X, names = make_vectors(n), [f"item {i}" for i in range(n)]
+    with create(tmp_path / "c", n, ids=names, keep_vectors="float32") as c:
+        c.remove(names[:2])
+        some = names[-1:1:-3]
+        hits = c.search(X[:4], k=n, among=some)
+        exact = exact_distances(X[:4], X[[names.index(item) for item in some]], "euclidean")
+        assert (hits.ids == np.array(some, object)[np.argsort(exact, axis=1)]).all()
+        late = c.ids("year >= 2005").tolist()
+        both = c.search(X[:1], k=n, among=some, where="year >= 2005")
+        assert set(both.ids[0]) == set(some) & set(late) != set()
+        assert c.search(X[:1], among=[]).ids.shape == (1, 0)
+        with pytest.raises(DataError, match="item 0"):
+            c.search(X[:1], among=["item 0"])
+
+
+def test_ids_that_meet_a_condition(tmp_path: Path) -> None:
+    with create(tmp_path / "c") as c:
+        c.remove([3])
+        years = make_metadata(60)["year"]
+        expected = [i for i in range(60) if (years[i] or 0) >= 2020 and i != 3]
+        assert c.ids("year >= 2020").tolist() == expected
+        assert c.ids([("year", "=", 1)]).tolist() == []
+        assert len(c.ids()) == 59
+
+
 def test_a_collection_grows_from_nothing(tmp_path: Path) -> None:
     X = make_vectors(60)
     with bf.Collection.create(tmp_path / "c", keep_vectors=False, hasher=LSH(16)) as c:

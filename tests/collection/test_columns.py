@@ -39,6 +39,13 @@ def test_tables_of_every_kind(table: Any) -> None:
     assert values == {"a": [1, None, 3], "b": ["x", "y", None]}
 
 
+def test_tables_of_polars() -> None:
+    pl = pytest.importorskip("polars", reason="polars is not installed")
+    types, values = read(pl.DataFrame({"a": [1, None, 3], "t": [NOON, None, NOON]}))
+    assert types == {"a": int, "t": datetime}
+    assert values == {"a": [1, None, 3], "t": [NOON, None, NOON]}
+
+
 @pytest.mark.parametrize(
     ("values", "kind", "expected"),
     [

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from bitfold.errors import LockedError
-from bitfold.io.atomic import acquire_lock, remove_lock, replace_atomically
+from bitfold.io.atomic import acquire_lock, create_folder, remove_lock, replace_atomically
 
 OLD, NEW = b"old", b"new" * 100_000
 
@@ -271,5 +271,16 @@ def test_waiting_for_a_lock(tmp_path: Path) -> None:
     assert not acquired
     released = time.monotonic()
     lock.release()
-    thread.join(20)
+    thread.join(60)
     assert acquired[0] >= released
+
+
+def test_a_folder_is_created_once(tmp_path: Path) -> None:
+    for _ in range(2):
+        create_folder(tmp_path / "own", "an index")
+    assert (tmp_path / "own").is_dir()
+    (tmp_path / "file").touch()
+    with pytest.raises(FileExistsError, match="is a file; an index needs a folder of its own"):
+        create_folder(tmp_path / "file", "an index")
+    with pytest.raises(FileNotFoundError, match=r"absent does not exist\."):
+        create_folder(tmp_path / "absent" / "own", "an index")

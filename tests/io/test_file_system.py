@@ -21,6 +21,7 @@ FUNCTIONS = {
 
 NOT_FILES = (
     "self._generation.segments.replace(",
+    "Collection.open(",
     "HammingIndex.open(",
     "VectorBlocks.open(",
     "os.open(os.devnull",

@@ -641,11 +641,13 @@ zeros = {name: numpy.zeros(40_000) for name in "abc"}
 write_model(path, StoredModel("LOOP", {"version": 0}, zeros))
 rng = random.Random(2)
 version = 0
-for _ in range(20):
+for number in range(20):
     child = os.fork()
     if child == 0:
         write_forever(path, version + 1)
-    time.sleep(rng.uniform(0, 0.08))
+    while number % 2 and read_model(path).meta["version"] == version:
+        time.sleep(0.001)  # at least one version is finished
+    time.sleep(rng.uniform(0, 0.04))
     os.kill(child, signal.SIGKILL)
     assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
     kind, meta, arrays = read_model(path)
@@ -660,14 +662,14 @@ def test_kill_leaves_a_complete_version(path: Path) -> None:
     command = [sys.executable, "-c", WRITE_FOREVER + KILL_AND_READ, str(path)]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
-    assert int(run.stdout) > 0
+    assert int(run.stdout) >= 10
     assert same_content(read_model(path), read_model(path, mmap=True))
 
 
 def test_readers_see_complete_versions(path: Path) -> None:
     write_model(path, StoredModel("LOOP", {"version": 0}, {}))
     command = [sys.executable, "-c", WRITE_FOREVER + "write_forever(sys.argv[1], 1)", str(path)]
-    deadline = time.monotonic() + 40
+    deadline = time.monotonic() + 100
     versions = [0]
     with subprocess.Popen(command) as writer:
         try:

@@ -14,14 +14,8 @@ from numpy.typing import NDArray
 from bitfold._types import Float32Array
 from bitfold.errors import DataError, ParameterTypeError
 from bitfold.io import Stream, rows
-from bitfold.io.rows import (
-    BLOCK_BYTES,
-    Rows,
-    block_length,
-    iter_blocks,
-    iter_chosen,
-    scale_to_unit_length,
-)
+from bitfold.io.rows import BLOCK_BYTES, Rows, block_length, iter_blocks
+from bitfold.io.unit_length import scale_to_unit_length
 
 DTYPES = ["f2", "f4", "f8", "g", "?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", ">f4", ">i2"]
 
@@ -280,20 +274,6 @@ def test_normalized_rows_do_not_depend_on_type_or_layout(values: list[float]) ->
     np.testing.assert_array_equal(alone.view(np.uint32), expected[1:].view(np.uint32))
 
 
-@pytest.mark.parametrize("exponent", [-1000, -700, -100, -1, 1, 100, 120])
-def test_powers_of_two_do_not_change_normalized_rows(exponent: int) -> None:
-    X = np.random.default_rng(0).standard_normal((50, 9))
-    expected = scale_to_unit_length(X, "T")
-    np.testing.assert_array_equal(scale_to_unit_length(2.0**exponent * X, "T"), expected)
-
-
-@pytest.mark.parametrize("scale", [1e-320, 1e-300, 1e-30, 1e30, 1e37])
-def test_tiny_and_huge_rows_are_normalized(scale: float) -> None:
-    X = np.array([[3.0, 0.0, -4.0]]) * scale
-    # The smallest numbers have few digits.
-    np.testing.assert_allclose(scale_to_unit_length(X, "T"), [[0.6, 0, -0.8]], rtol=1e-3)
-
-
 def test_zeros_stay_zeros() -> None:
     X = np.zeros((2, 5), np.float32)
     np.testing.assert_array_equal(read_all(normalized(X)), X)
@@ -340,12 +320,3 @@ def test_blocks_of_arrays_and_streams(step: int, stride: int, first: int, is_str
     assert [start for start, _ in found] == list(range(first, 30, step * stride))
     for start, values in found:
         assert np.array_equal(values, STORED[start : start + step])
-
-
-@given(st.lists(st.integers(0, 29)), st.integers(1, 40))
-def test_chosen_rows_of_a_stream(chosen: list[int], step: int) -> None:
-    out = np.full((len(chosen), 3), -1)
-    stream = Stream.from_blocks(read_blocks)
-    for at, values in iter_chosen(stream, np.array(chosen, np.intp), step):
-        out[at] = values
-    assert np.array_equal(out, STORED[chosen])

@@ -167,3 +167,12 @@ def test_only_forward_slices_are_allowed(rows: slice) -> None:
 def test_source_without_rows_is_rejected() -> None:
     with pytest.raises(DataError, match="at least one row"):
         Stream.from_blocks(list).n_features  # noqa: B018
+
+
+@given(st.lists(st.integers(0, 499)), st.integers(1, 600))
+def test_chosen_rows_are_read_forward(chosen: list[int], step: int) -> None:
+    blocks, out = CountedBlocks(), np.full((len(chosen), 3), -1.0)
+    for at, values in Stream.from_blocks(lambda: blocks).iter_chosen(np.array(chosen, int), step):
+        out[at] = values
+    np.testing.assert_array_equal(out, X[chosen])
+    assert max(blocks.reads) <= 1

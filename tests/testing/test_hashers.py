@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
@@ -22,6 +23,7 @@ from bitfold.hashers import (
     AGH,
     BRE,
     CCAITQ,
+    FSDH,
     IMH,
     ITQ,
     KLSH,
@@ -31,6 +33,7 @@ from bitfold.hashers import (
     MDSH,
     PCAH,
     RMMH,
+    SDH,
     SH,
     SKLSH,
     SSH,
@@ -38,6 +41,7 @@ from bitfold.hashers import (
     DualHasher,
     Hasher,
     LDAHash,
+    MahalanobisLSH,
     PStableLSH,
     SpH,
     SupervisedIMH,
@@ -54,6 +58,15 @@ HASHERS: list[Hasher] = [
         n_components=16,
         random_state=0,
     ),
+    SupervisedIMH(
+        12,
+        base=KMeansBase(60, max_iter=3),
+        embedding=TSNE(max_iter=60),
+        n_components=16,
+        subspace=NeighborhoodComponentsAnalysis(max_iter=5),
+        n_samples=120,
+        random_state=0,
+    ),
     ITQ(12, max_iter=5, random_state=0),
     LSH(40, random_state=0),
     PCAH(12),
@@ -62,18 +75,24 @@ HASHERS: list[Hasher] = [
     SH(40),
     PStableLSH(40, random_state=0),
     KSH(12, n_anchors=60, n_samples=120, random_state=0),
+    SDH(12, n_anchors=60, random_state=0),
+    FSDH(12, n_anchors=60, n_samples=200, random_state=0),
     MDSH(40),
     CCAITQ(12, max_iter=5, random_state=0),
     AGH(13, base=KMeansBase(40, max_iter=3), random_state=0),
     LDAHash(12, n_pairs=500, random_state=0),
+    LDAHash(12, variant="dif", n_pairs=500, random_state=0),
     BRE(16, n_samples=60, n_anchors=15, max_iter=2, random_state=0),
     SpH(24, max_iter=20, random_state=0),
     KLSH(24, n_anchors=60, n_subset=10, random_state=0),
-    STH(12, n_samples=150, random_state=0),
+    STH(12, n_samples=150, n_neighbors=12, random_state=0),
     LLH(12, base=KMeansBase(40, max_iter=3), n_neighbors=5, max_iter=5, random_state=0),
     SSH(12, n_samples=100, random_state=0),
     SSH(12, variant="nonorthogonal", n_samples=100, random_state=0),
-    RMMH(24, n_samples=20, random_state=0),
+    RMMH(24, kernel="rbf", n_samples=20, n_anchors=80, random_state=0),
+    BRE(16, kernel="rbf", n_samples=60, n_anchors=15, max_iter=2, random_state=0),
+    MahalanobisLSH(40, random_state=0),
+    MahalanobisLSH(40, metric="covariance", random_state=0),
     DualHasher(
         24,
         coarse=IMH(base=KMeansBase(40, max_iter=3), embedding=TSNE(max_iter=60)),

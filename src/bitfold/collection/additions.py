@@ -96,7 +96,7 @@ class Addition:
         return needs_codes(len(X))
 
     def choose_format(self, *, is_coded: bool) -> CollectionState:
-        """Return the state with the format to store; without codes, vectors are needed."""
+        """Return the state with the format of stored vectors; without codes, there must be one."""
         temporary = None if is_coded else "float32"
         kept = self.state.keep_vectors
         self.state = replace(self.state, stored=kept if isinstance(kept, str) else temporary)

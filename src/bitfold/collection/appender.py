@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -93,17 +92,12 @@ class RowsAppender:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         for file in self._files.values():
             file.close()
 
     def _continues_implicit(self, ids: ItemIds) -> bool:
-        """Return whether the ids are the numbers of the rows, as all before."""
+        """Return whether the ids are the row numbers, as all earlier ids are."""
         start, state = self.state.n_rows, self.state
         if isinstance(ids, list) or state.n_implicit != start:
             return False

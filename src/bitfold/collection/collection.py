@@ -102,9 +102,9 @@ class Collection(CollectionContents):
         ids
             One integer or string per row; None numbers the rows 0, 1, 2, …
         metadata
-            Columns with one value per row: a DataFrame, an Arrow table, a mapping of names to
-            values, or a list of dictionaries. Columns are of bool, int, float, str or time. For an
-            empty collection also a mapping of names to these types.
+            Columns with one value per row: a DataFrame of pandas or Polars, an Arrow table, a
+            mapping of names to values, or a list of dictionaries. Columns are of bool, int,
+            float, str or time. For an empty collection also a mapping of names to these types.
         metric
             "euclidean" or "cosine"; None is "cosine" if the hasher has ``normalize=True``, and
             otherwise "euclidean". For vectors of unit length both give the same order.

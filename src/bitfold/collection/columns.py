@@ -81,7 +81,7 @@ class MetadataReader(NamedTuple):
 
 
 def open_metadata(metadata: Any) -> MetadataSource | None:
-    """Return metadata as a source: a table of pandas or Arrow, a mapping, a list of records."""
+    """Return metadata as a source: a table, a mapping of columns, or a list of records."""
     if metadata is None or (hasattr(metadata, "types") and hasattr(metadata, "read")):
         source: MetadataSource | None = metadata
         return source
@@ -122,6 +122,8 @@ def _to_columns(metadata: Any) -> ColumnValues:
         return {name: to_values(metadata.column(name)) for name in metadata.column_names}
     if hasattr(metadata, "columns") and hasattr(metadata, "iloc"):  # pandas
         return {name: to_values(metadata[name]) for name in metadata.columns}
+    if hasattr(metadata, "columns") and hasattr(metadata, "get_column"):  # Polars
+        return {name: to_values(metadata.get_column(name)) for name in metadata.columns}
     if isinstance(metadata, Mapping):
         return {name: to_values(values) for name, values in metadata.items()}
     if isinstance(metadata, Sequence) and all(isinstance(each, Mapping) for each in metadata):

@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from bitfold import _validation
-from bitfold._types import AnyArray, Float32Array
+from bitfold._types import AnyArray, Float32Array, Int64Array
 from bitfold.codes import Codes
 from bitfold.collection.database import Database
 from bitfold.collection.hits import CollectionHits
@@ -59,7 +59,13 @@ class CollectionContents:
         self._opened = snapshot
 
     def search(
-        self, Q: Any, k: int = 10, *, where: Any = None, n_candidates: int = 100
+        self,
+        Q: Any,
+        k: int = 10,
+        *,
+        where: Any = None,
+        among: Any = None,
+        n_candidates: int = 100,
     ) -> CollectionHits:
         """Find the k nearest items of each query.
 
@@ -78,6 +84,9 @@ class CollectionContents:
             with ``and``, ``or``, ``not``, parentheses, comparisons, ``in``, ``between``, ``like``
             and ``is null``; or a list of tuples as for stores. Columns may be in double quotes,
             and ``id`` is one. The search is exact among the items that meet it.
+        among
+            Ids of the items to search among; None searches all. With ``where``, items must meet
+            both.
         n_candidates
             Number of nearest codes per query whose vectors are measured, if vectors are kept.
 
@@ -90,7 +99,7 @@ class CollectionContents:
         ParameterError
             If a parameter is not valid, or the condition cannot be understood.
         DataError
-            If the queries cannot be used.
+            If the queries cannot be used, or an id of ``among`` is not in the collection.
         """
         queries = _validation.check_matrix(Q, _OWNER, name="Q", min_rows=0)
         _validation.check_finite(queries, _OWNER, name="Q")
@@ -103,7 +112,7 @@ class CollectionContents:
                     f"Q has {queries.shape[1]} features, but the collection has vectors of "
                     f"{snapshot.state.n_features}."
                 )
-            rows = None if where is None else snapshot.find_rows(where)
+            rows = _select_rows(snapshot, where, among)
             nearest, distances = snapshot.search(queries, k, rows, n_candidates)
             return CollectionHits(snapshot.ids.to_ids(nearest), distances, self._read_metadata)
 
@@ -177,14 +186,29 @@ class CollectionContents:
         snapshot = self._snapshot
         return LiveVectors(_require_vectors(snapshot), snapshot.live_rows)
 
-    def ids(self) -> AnyArray:
-        """Return the ids of all items, in the order they were added.
+    def ids(self, where: Any = None) -> AnyArray:
+        """Return the ids of all items, or of those that meet a condition, in the order of adding.
+
+        Parameters
+        ----------
+        where
+            A condition on the metadata, as for :meth:`search`; None for all items.
 
         Returns
         -------
         Integers, or an array of strings.
+
+        Raises
+        ------
+        ParameterError
+            If the condition cannot be understood.
         """
-        return self._read(lambda snapshot: snapshot.ids.to_ids(snapshot.live_rows))
+
+        def read(snapshot: Snapshot) -> AnyArray:
+            rows = _select_rows(snapshot, where, None)
+            return snapshot.ids.to_ids(snapshot.live_rows if rows is None else rows)
+
+        return self._read(read)
 
     def batches(self) -> Iterator[Batch]:
         """Iterate over all items in the order they were added, in batches of bounded size.
@@ -246,6 +270,16 @@ class CollectionContents:
     def hasher(self) -> Hasher | None:
         """The fitted hasher; None as long as there are too few items."""
         return self._read(lambda snapshot: snapshot.hasher)
+
+    @property
+    def query_hasher(self) -> Hasher | None:
+        """The hasher as :meth:`search` uses it, or None as long as there are too few items.
+
+        If vectors are kept, a :class:`~bitfold.DualHasher` with the default ``coarse_weight``
+        gives its coarse bits less weight, which finds more of the nearest vectors. The codes are
+        the same.
+        """
+        return self._read(lambda snapshot: snapshot.query_hasher)
 
     @property
     def metric(self) -> str:
@@ -324,6 +358,15 @@ class CollectionContents:
             return snapshot.items.read(rows, _check_columns(names, snapshot))
 
         return self._read(read)
+
+
+def _select_rows(snapshot: Snapshot, where: Any, among: Any) -> Int64Array | None:
+    """Return the rows that meet a condition and have one of some ids, ascending; None for all."""
+    found = None if where is None else snapshot.find_rows(where)
+    if among is None:
+        return found
+    listed = np.unique(snapshot.ids.find_known(among))
+    return listed if found is None else np.intersect1d(found, listed, assume_unique=True)
 
 
 def _check_columns(columns: Sequence[str] | None, snapshot: Snapshot) -> list[str]:

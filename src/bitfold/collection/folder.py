@@ -9,6 +9,7 @@ from pathlib import Path
 from bitfold._types import PathLike
 from bitfold.collection.state import CollectionState
 from bitfold.io import file_system
+from bitfold.io.atomic import create_folder
 from bitfold.search.disk import directory
 
 DATABASE = "collection.sqlite"
@@ -88,15 +89,7 @@ def prepare_folder(path: Path) -> None:
                     f"{path} already contains {file.name!r}; "
                     "a collection needs a folder of its own."
                 )
-    elif path.exists():
-        raise FileExistsError(f"{path} is a file; a collection needs a folder of its own.")
-    else:
-        if not path.parent.is_dir():
-            raise FileNotFoundError(f"{path} cannot be created: {path.parent} does not exist.")
-        file_system.make_directory(path)
-    # Also a folder that exists: the process that made it may have been killed before it synced.
-    with suppress(PermissionError):
-        file_system.sync_directory(path.parent)
+    create_folder(path, "a collection")
 
 
 def remove_leftovers(path: Path, state: CollectionState) -> None:

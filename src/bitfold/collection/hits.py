@@ -10,9 +10,6 @@ import numpy as np
 
 from bitfold._types import AnyArray, Float32Array
 
-OWN_COLUMNS = ("query", "rank", "id", "distance")
-"""Columns of every table of hits."""
-
 ReadMetadata = Callable[[AnyArray, bool | Sequence[str]], dict[str, list[Any]]]
 
 

@@ -62,7 +62,7 @@ class IdMap(NamedTuple):
     explicit
         Integer ids of the rows after the implicit ones.
     is_live
-        Returns which rows are not removed.
+        Function that returns which rows have not been removed.
     """
 
     items: ItemsTable

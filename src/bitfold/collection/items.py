@@ -224,7 +224,7 @@ def encode_values(values: list[Any], kind: type) -> list[Any]:
 
 
 def decode_value(value: Any, kind: type) -> Any:
-    """Return a stored value as an object of the type of its column; raise if it has another."""
+    """Return a stored value as an object of its column's type; raise if its type is another."""
     if type(value) is not _VALUE_TYPES[kind]:
         raise ValueError("type")
     if kind is datetime:

@@ -1,4 +1,4 @@
-"""Exact distances: order candidates, or all of few rows, by their kept vectors."""
+"""Exact distances: order candidates, or all rows if there are few, by their kept vectors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DISTANCES_PER_BLOCK = 1 << 16
 """Number of distances that one thread computes at a time."""
 
 _MIN_VALUES_FOR_THREADS = 1 << 18
-"""Number of values to read from which the work is split over threads."""
+"""Minimum number of values to read for which the work is split over threads."""
 
 
 def rescore(

@@ -10,8 +10,7 @@ import mmap
 import os
 import zlib
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -61,9 +60,9 @@ class RowAppender:
     path
         The file, created if necessary.
     n_bytes
-        Size of what belongs to the collection.
+        Number of bytes at the start of the file that belong to the collection.
     checksum
-        CRC-32 of that.
+        CRC-32 of these bytes.
     """
 
     def __init__(self, path: Path, n_bytes: int, checksum: int) -> None:
@@ -93,14 +92,3 @@ class RowAppender:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()

@@ -84,7 +84,7 @@ class Snapshot:
         return hasher
 
     @lazy_property
-    def _query_hasher(self) -> Hasher | None:
+    def query_hasher(self) -> Hasher | None:
         """The hasher that embeds queries; None before it is fitted."""
         if self.hasher is None or self.vectors is None:
             return self.hasher
@@ -165,7 +165,7 @@ class Snapshot:
     def _search_codes(
         self, queries: AnyArray, k: int, rows: Int64Array | None
     ) -> tuple[Int64Array, Float32Array]:
-        hasher = self._query_hasher
+        hasher = self.query_hasher
         if hasher is None or self.index is None:
             raise DataError("The collection has neither codes nor vectors.")
         embedding = hasher.embed(queries)

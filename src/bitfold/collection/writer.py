@@ -225,7 +225,7 @@ def _remove_codes(rows: Int64Array, index: HammingIndex) -> None:
 
 
 def _move_codes(before: Snapshot, index: HammingIndex) -> None:
-    """Add the codes of a snapshot with new numbers: their places among the live rows."""
+    """Add the codes of a snapshot, numbered by their positions among the live rows."""
     batches = [] if before.index is None else list(before.index.batches())
     if batches:
         rows = np.concatenate([batch.ids for batch in batches])

@@ -15,7 +15,7 @@ from bitfold.io.cache import cache_rows, hash_files, make_cache_folder
 from bitfold.io.download import RemoteFile, find_or_download
 from bitfold.io.formats.hdf5 import import_h5py
 from bitfold.io.formats.request import READ_ERRORS, translate_errors
-from bitfold.io.rows import scale_to_unit_length
+from bitfold.io.unit_length import scale_to_unit_length
 from bitfold.io.vectors import read_vectors
 
 _URL = "https://ann-benchmarks.com/"

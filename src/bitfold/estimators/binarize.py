@@ -20,8 +20,8 @@ _VALUES_PER_BLOCK = 1 << 22
 def to_codes(estimator: BaseEstimator, X: Any, binarize: float | None, *, reset: bool) -> Codes:
     """Return codes as they are, and numbers as bits: 1 where they exceed a threshold.
 
-    ``reset`` says that the estimator is being fitted: its number of features is set. Otherwise it
-    is compared.
+    If ``reset`` is True, the estimator is being fitted and its number of features is set; otherwise
+    the number of features is compared with it.
     """
     owner = type(estimator).__name__
     if isinstance(X, Codes):

@@ -21,8 +21,8 @@ _CODES_PER_BLOCK = 1 << 14
 """Number of codes that a thread compares with all centers."""
 
 _SEEDING_CODES_PER_CLUSTER = 32
-"""The first centers are chosen among this many codes per cluster: more change the result little,
-and take as long as several iterations. So few are not split over threads."""
+"""Number of codes per cluster that the first centers are chosen among. More would hardly change the
+result and take as long as several iterations. So few codes are not split over threads."""
 
 _MIN_SEEDING_CODES = 1 << 14
 
@@ -267,7 +267,7 @@ def _choose_seeds(
     """Return the codes that are the first centers, by greedy k-means++.
 
     Each center is the best of a few codes that were drawn with a probability in proportion to
-    their distance to the nearest center so far: between bits, it is the squared distance.
+    their distance to the nearest center so far. Between bits, it is the squared distance.
     """
     n_sampled = max(_MIN_SEEDING_CODES, _SEEDING_CODES_PER_CLUSTER * k)
     if columns.shape[1] > n_sampled:

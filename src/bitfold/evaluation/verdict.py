@@ -145,7 +145,7 @@ def _judge_recall(quality: TopQuality, references: References, size: str, method
 
 
 def _prefer_baseline(measure: str, own: float, other: float, name: str, method: str) -> Verdict:
-    """Advise to use the baseline, and to try DualHasher unless it made the codes."""
+    """Recommend the baseline, and also DualHasher unless it made the codes."""
     use = name if method == "DualHasher" else f"{name}, or try DualHasher"
     text = f"{measure} is {own:.2f}, {name} of the same length has {other:.2f}; use {use}."
     return Verdict("poor", f"Poor top results: {text}")

@@ -8,9 +8,10 @@ from bitfold.io.codes_file import open_codes, save_codes
 from bitfold.io.formats.npy import read_npy_header
 from bitfold.io.hex_codes import read_hex_codes
 from bitfold.io.resumable import encode_to_file
-from bitfold.io.rows import Block, Rows, block_length, iter_blocks, scale_to_unit_length
+from bitfold.io.rows import Block, Rows, block_length, iter_blocks
 from bitfold.io.sources import check_source, open_source
 from bitfold.io.stream import Stream
+from bitfold.io.unit_length import scale_to_unit_length
 from bitfold.io.vectors import open_vectors, read_labels, read_vectors
 
 __all__ = [

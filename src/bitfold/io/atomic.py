@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -131,6 +131,38 @@ def create_directory(path: PathLike) -> None:
     for each in reversed(missing):
         file_system.make_directory(each)
         file_system.sync_directory(each.parent)
+
+
+def create_folder(path: Path, owner: str) -> None:
+    """Create a folder for files of one owner, durably, unless it exists.
+
+    Parameters
+    ----------
+    path
+        The folder.
+    owner
+        What needs the folder, for the error, such as "an index".
+
+    Raises
+    ------
+    FileExistsError
+        The path is a file.
+    FileNotFoundError
+        The folder above it does not exist.
+
+    Examples
+    --------
+    >>> create_folder(Path("news"), "a collection")
+    """
+    if not path.is_dir():
+        if path.exists():
+            raise FileExistsError(f"{path} is a file; {owner} needs a folder of its own.")
+        if not path.parent.is_dir():
+            raise FileNotFoundError(f"{path} cannot be created: {path.parent} does not exist.")
+        file_system.make_directory(path)
+    # Also a folder that exists: the process that made it may have been killed before it synced.
+    with suppress(PermissionError):
+        file_system.sync_directory(path.parent)
 
 
 def acquire_lock(path: PathLike, message: str, *, wait: bool = False) -> BaseFileLock:

@@ -53,7 +53,7 @@ def read_hex_codes(path: PathLike) -> Codes:
 
 
 def _parse(digits: bytes, n_digits: int, place: str) -> bytes:
-    """Return the bytes of a code; a last digit without a second one is padded with zeros."""
+    """Return the bytes of a code; if the number of digits is odd, the last byte ends with zeros."""
     if len(digits) != n_digits or not n_digits:
         raise FormatError(
             f"{place} has {len(digits)} characters; every line must be one hexadecimal number of "

@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitfold import _validation
-from bitfold._kernels.induction import center_rows, center_unit_rows
+from bitfold._kernels.induction import center_rows
 from bitfold._progress import ignore_step
 from bitfold._threads import borrow_buffer, map_blocks
-from bitfold._types import AnyArray, Float32Array, Float64Array, IntpArray, StepCallback
+from bitfold._types import AnyArray, Float32Array, StepCallback
 from bitfold.io.memory_map import release_pages
 from bitfold.io.stream import Stream
+from bitfold.io.unit_length import subtract_center_of_unit_rows
 
 BLOCK_BYTES = 2 << 20
 """Size of one block of float32, which roughly fits in the cache of a core."""
@@ -45,7 +46,7 @@ def block_length(width: int) -> int:
     >>> block_length(1024)
     512
     """
-    return int(np.clip(BLOCK_BYTES // (4 * max(width, 1)), 64, 4096))
+    return min(max(BLOCK_BYTES // (4 * max(width, 1)), 64), 4096)
 
 
 class Block(NamedTuple):
@@ -92,23 +93,6 @@ def iter_blocks(matrix: Any, step: int, *, stride: int = 1, first: int = 0) -> I
             return
         yield Block(start, values)
         start += step * stride
-
-
-def iter_chosen(
-    stream: Stream, indices: NDArray[np.integer[Any]], step: int
-) -> Iterator[tuple[IntpArray, AnyArray]]:
-    """Yield chosen rows of a stream, read forward in blocks of at most ``step`` rows.
-
-    Each result is the positions of some rows in ``indices``, and these rows as they are stored.
-    """
-    order = np.argsort(indices, kind="stable")
-    ascending, done = indices[order], 0
-    while done < len(ascending):
-        start = int(ascending[done])
-        end = int(np.searchsorted(ascending, start + step))
-        chosen = ascending[done:end]
-        yield order[done:end], stream[start : int(chosen[-1]) + 1][chosen - start]
-        done = end
 
 
 def count_features(matrix: Any) -> int:
@@ -314,7 +298,7 @@ class Rows:
         """
         out = np.empty((len(indices), self.n_features), np.float32)
         if isinstance(self.matrix, Stream):
-            for at, stored in iter_chosen(self.matrix, indices, block_length(self.n_features)):
+            for at, stored in self.matrix.iter_chosen(indices, block_length(self.n_features)):
                 out[at] = self._center(stored, indices[at], np.empty(stored.shape, np.float32))
             return out
         for start in range(0, len(indices), _N_SCATTERED_ROWS):
@@ -368,8 +352,7 @@ class Rows:
             # A sum of squares is finite only if every value is; testing each would take longer.
             is_finite = np.isfinite(subtract_center(stored, self.center, out))
         if not is_finite:
-            for number, row in zip(numbers, stored, strict=True):
-                _validation.check_finite(row[None], self.owner, first_row=int(number))
+            _validation.check_finite(stored, self.owner, rows=np.asarray(numbers))
         return out
 
 
@@ -384,41 +367,3 @@ def subtract_center(stored: AnyArray, center: Float32Array, out: Float32Array) -
         np.subtract(stored, center, out=out, dtype=dtype, casting="unsafe")
         flat = out.reshape(-1)
         return float(np.dot(flat, flat))
-
-
-def subtract_center_of_unit_rows(stored: AnyArray, center: AnyArray, out: AnyArray) -> bool:
-    """Write ``stored / |stored| - center``; return whether all stored values can be used."""
-    is_plain = stored.dtype in (np.float32, np.float64) and stored.dtype.isnative
-    if not (is_plain and stored.flags.c_contiguous):
-        stored = np.ascontiguousarray(stored, np.float64)
-    return bool(center_unit_rows(stored, center, out))
-
-
-def scale_to_unit_length(matrix: AnyArray, owner: str) -> Float64Array:
-    """Return rows scaled to unit length, as hashers with ``normalize=True`` scale them.
-
-    Parameters
-    ----------
-    matrix
-        One vector per row, of numbers of any type.
-    owner
-        Name of the caller, for error messages.
-
-    Returns
-    -------
-    The scaled rows. Rows of zeros remain zero.
-
-    Raises
-    ------
-    DataError
-        If a value is not finite, or too large for float32.
-
-    Examples
-    --------
-    >>> scale_to_unit_length(np.array([[0.0, 2.0], [0.0, 0.0]]), "example").tolist()
-    [[0.0, 1.0], [0.0, 0.0]]
-    """
-    out = np.empty(matrix.shape)
-    if not subtract_center_of_unit_rows(matrix, np.zeros(matrix.shape[1]), out):
-        _validation.check_finite(matrix, owner)
-    return out

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bitfold import _validation
 from bitfold._threads import count_threads
-from bitfold._types import AnyArray
+from bitfold._types import AnyArray, IntpArray
 from bitfold.errors import DataError, ParameterTypeError
 
 _MAX_BLOCK_BYTES = 16 << 20
@@ -162,6 +163,31 @@ class Stream:
         with self._lock:
             self._advance_to(start, stop)
             return self._cut_window(start, stop)
+
+    def iter_chosen(
+        self, indices: NDArray[np.integer[Any]], step: int
+    ) -> Iterator[tuple[IntpArray, AnyArray]]:
+        """Yield chosen rows, read forward in blocks of at most ``step`` rows.
+
+        Parameters
+        ----------
+        indices
+            Numbers of the rows, in any order.
+        step
+            Maximum number of rows to read at a time.
+
+        Yields
+        ------
+        Positions of some rows in ``indices``, and these rows as they are stored.
+        """
+        order = np.argsort(indices, kind="stable")
+        ascending, done = indices[order], 0
+        while done < len(ascending):
+            start = int(ascending[done])
+            end = int(np.searchsorted(ascending, start + step))
+            chosen = ascending[done:end]
+            yield order[done:end], self[start : int(chosen[-1]) + 1][chosen - start]
+            done = end
 
     def _peek(self) -> AnyArray:
         """Return an empty block; read the first block if necessary."""

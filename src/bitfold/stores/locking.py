@@ -1,6 +1,6 @@
-"""One lock per store: its methods run one after another, in whichever threads they are called.
+"""One lock per store: its methods run one after another, whichever threads call them.
 
-The lock of readers is a separate one for engines whose readers see a version of their own.
+Engines whose readers see a version of their own have a separate lock for readers.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from bitfold.testing._hasher_checks.files import FILE_CHECKS
 from bitfold.testing._hasher_checks.frames import FRAME_CHECKS
 from bitfold.testing._hasher_checks.normalization import NORMALIZATION_CHECKS
 from bitfold.testing._hasher_checks.processors import PROCESSOR_CHECKS
+from bitfold.testing._running import run_checks
 
 HASHER_CHECKS: tuple[Callable[[Hasher], None], ...] = (
     *ESTIMATOR_CHECKS,
@@ -64,10 +65,4 @@ def check_hasher(hasher: Hasher) -> None:
     >>> check_hasher(LSH(n_bits=16, random_state=0))
     """
     # A clone, because the caller may change the hasher and check it again.
-    hasher = clone(hasher)
-    for check in HASHER_CHECKS:
-        try:
-            check(hasher)
-        except Exception as error:
-            reason = str(error) or type(error).__name__
-            raise AssertionError(f"{check.__name__} failed: {reason}") from error
+    run_checks(HASHER_CHECKS, clone(hasher))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bitfold.search import CodeIndex
+from bitfold.testing._running import run_checks
 from bitfold.testing._store_checks import asymmetric, filters, index, store, threads
 
 INDEX_CHECKS: tuple[Callable[[Callable[[int], Any]], None], ...] = (
@@ -49,9 +50,4 @@ def check_store(make_store: Callable[[int], CodeIndex]) -> None:
     >>> from bitfold.testing import check_store
     >>> check_store(FaissStore.create)
     """
-    for check in STORE_CHECKS:
-        try:
-            check(make_store)
-        except Exception as error:
-            reason = str(error) or type(error).__name__
-            raise AssertionError(f"{check.__name__} failed: {reason}") from error
+    run_checks(STORE_CHECKS, make_store)
