@@ -110,8 +110,8 @@ def test_example_can_be_parsed(name: str, warm: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "arguments", [["fitt"], ["fit", "--bite"], ["fit", "x.npy", "--out", "m", "--bits", "0"]]
 )
-def test_usage_error_is_one_line(bitfold: Run, arguments: list[str]) -> None:
-    done = bitfold(*arguments)
+def test_usage_error_is_one_line(warm: Run, arguments: list[str]) -> None:
+    done = warm(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert re.fullmatch(r"bitfold: .*\n", done.stderr)
 

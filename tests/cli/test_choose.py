@@ -22,7 +22,8 @@ GOAL = Goal("recall_10", "recall@10", None, None)
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("choose")
     np.save(folder / "x.npy", X[:700])
-    np.save(folder / "y.npy", LABELS[:700])
+    np.save(folder / "few.npy", X[:250])
+    np.save(folder / "y.npy", LABELS[:250])
     return folder
 
 
@@ -46,7 +47,7 @@ def test_budget(warm: Run, folder: Path) -> None:
 
 
 def test_target_with_labels(warm: Run, folder: Path) -> None:
-    files = [str(folder / "x.npy"), "--labels", str(folder / "y.npy")]
+    files = [str(folder / "few.npy"), "--labels", str(folder / "y.npy")]
     done = warm("choose", *files, "--precision", "0.5", "--json")
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)

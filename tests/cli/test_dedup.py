@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -240,6 +243,33 @@ def test_resuming(warm: Run, data: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").replace(work / "mine")
     assert_fails(warm(*run, "--force", within=tmp_path), "did not make it", 6)
     assert list_names(work) == ["mine"]
+
+
+@pytest.mark.parametrize(
+    ("stage", "left"),
+    [
+        ("encode_to_file", ["inputs.json", "model.bitfold"]),
+        ("open_codes", ["inputs.json", "model.bitfold", "vectors.codes"]),
+    ],
+)
+def test_killed_run_is_resumed(
+    stage: str, left: list[str], warm: Run, data: Path, tmp_path: Path
+) -> None:
+    """A kill before a stage loses nothing that was finished."""
+    run = ["dedup", str(data / "x.npy"), "--out", "g.jsonl"]
+    warm(*run, "--out", "expected.jsonl", within=tmp_path)
+    program = (
+        "import os, signal; from bitfold.cli import _dedup_items;"
+        f"_dedup_items.{stage} = lambda *a, **o: os.kill(os.getpid(), signal.SIGKILL);"
+        "from bitfold.cli import main; main()"
+    )
+    killed = subprocess.run([sys.executable, "-c", program, *run], cwd=tmp_path)
+    assert killed.returncode == -signal.SIGKILL
+    work = tmp_path / "g.jsonl.work"
+    assert list_names(work) == left
+    assert warm(*run, within=tmp_path).returncode == 0
+    assert (tmp_path / "g.jsonl").read_bytes() == (tmp_path / "expected.jsonl").read_bytes()
+    assert list_names(tmp_path) == ["expected.jsonl", "g.jsonl"]
 
 
 def test_work_of_other_inputs_is_not_used(warm: Run, data: Path, tmp_path: Path) -> None:

@@ -175,7 +175,7 @@ class FedEncode:
 
     def stop(self, number: signal.Signals) -> int:
         self.process.send_signal(number)
-        code = self.process.wait(60)
+        code = self.process.wait(100)
         assert self.process.stdin
         self.process.stdin.close()
         return code

@@ -153,3 +153,21 @@ def test_wrong_arguments(warm: Run, files: Path, tmp_path: Path) -> None:
     assert_fails(warm(*evaluate, "--queries", evaluate[2], "--hold-out", "9"), "--hold-out", 2)
     labels = ["--labels", str(files / "labels.npy"), "--queries", evaluate[2]]
     assert_fails(warm(*evaluate, *labels), "--query-labels", 2)
+
+
+def test_collection_that_keeps_vectors_is_measured_as_it_searches(
+    warm: Run, tmp_path: Path
+) -> None:
+    hasher = bf.DualHasher(64, random_state=0)
+    collection = bf.Collection.create(tmp_path / "c", X, hasher=hasher, keep_vectors="float32")
+    dual = collection.query_hasher
+    collection.close()
+    assert isinstance(dual, bf.DualHasher)
+    assert dual.coarse_weight < hasher.coarse_weight
+    summary = parse_json(warm("evaluate", str(tmp_path / "c"), "--hold-out", "300", "--json"))
+    dual.save(tmp_path / "m")
+    rows, queries = split()
+    found = search(tmp_path / "m", rows, queries)
+    truth = rows[closest_neighbors(X[rows], X[queries], k=10)]
+    expected = recall_at_k(found, truth, 10).mean()
+    assert summary["results"]["model"]["recall_10"] == pytest.approx(expected)

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from tests.cli.helpers import LABELS, Run, X, assert_fails
 
 import bitfold as bf
-from bitfold.cli.explore import ItemFiles, _load, _make_names, _open_models
-from bitfold.errors import DataError
+from bitfold.cli.explore import _open, _prepare
+from bitfold.explorer.opening import ItemSources
 from bitfold.hashers import LSH
-
-
-def test_names_of_models() -> None:
-    assert _make_names([Path("a/x.bitfold"), Path("b/y.bitfold")]) == ["x", "y"]
-    paths = [Path("a/m.bitfold"), Path("b/m.bitfold")]
-    assert _make_names(paths) == ["a/m.bitfold", "b/m.bitfold"]
 
 
 def test_one_model_per_index(warm: Run, files: Path) -> None:
@@ -31,19 +24,10 @@ def test_a_collection_brings_its_model_vectors_and_metadata(tmp_path: Path) -> N
     metadata = {"digit": LABELS[:300], "title": [f"Digit {label}" for label in LABELS[:300]]}
     with bf.Collection.create(path, X[:300], hasher=hasher, ids=ids, metadata=metadata) as c:
         c.remove(["d0"])
-    files = ItemFiles(None, None, None, None, "digit", "title")
-    workspace = _load([path], [], files, sample=20)
+    opened, items = _open([path], [], ItemSources(label="digit", text="title"))
+    workspace = _prepare(opened, items, lambda stage, done, total: None)
     view = workspace.views[0]
-    assert (view.model.name, len(view.model.ids)) == ("digits", 299)
-    item = workspace.items.describe(0)
-    assert (item.text, item.label) == (f"Digit {LABELS[1]}", LABELS[1])
-    hits = workspace.exact(workspace.query("item:0"), 3)
-    assert hits.ids.shape == (1, 3)
-    plain = _load([path], [], ItemFiles(None, None, None, None, None, None), sample=20)
-    assert plain.items.text_of(0) == "d1"
-
-
-def test_a_collection_without_codes(tmp_path: Path) -> None:
-    bf.Collection.create(tmp_path / "c", X[:5]).close()
-    with pytest.raises(DataError, match="too few items"):
-        _open_models([tmp_path / "c"], [])
+    assert (view.model.name, view.model.n_rows) == ("digits", 299)
+    [item] = workspace.items.describe([0])
+    assert (item.id, item.text, item.label) == ("d1", f"Digit {LABELS[1]}", LABELS[1])
+    assert view.vectors is not None and view.vectors.n_rows == 299

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import time
@@ -90,9 +91,20 @@ def test_wrong_arguments(warm: Run, files: Path, tmp_path: Path) -> None:
     itq = [*fit, "--method", "itq"]
     assert_fails(warm(*itq, "--bits", "65"), "n_bits of ITQ .*n_features=64, got 65", 2)
     assert_fails(warm(*itq, "--labels", str(files / "labels.npy")), "ITQ .*labels", 2)
-    assert_fails(warm("fit", str(files), "--out", "out"), "folder")
+    assert_fails(warm("fit", str(files), "--out", str(tmp_path / "out")), "folder")
     assert_fails(warm("fit", str(files / "x.npy"), "--out", "-"), "pipe", 2)
     assert list_names(tmp_path) == []
+
+
+def wait_until_busy(process: subprocess.Popen[bytes], seconds: float = 4) -> None:
+    """Wait until a process has used some processor time, of which imports need a part."""
+    stat = Path(f"/proc/{process.pid}/stat")
+    if not stat.exists():
+        time.sleep(6)
+        return
+    ticks = seconds * os.sysconf("SC_CLK_TCK")
+    while process.poll() is None and sum(map(int, stat.read_text().split()[13:15])) < ticks:
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -108,7 +120,7 @@ def test_interrupted_fit_leaves_nothing(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    time.sleep(6)
+    wait_until_busy(process)
     assert process.poll() is None
     process.send_signal(number)
     assert process.communicate(timeout=100) == (b"", b"")

@@ -149,7 +149,7 @@ def test_kind_of_faiss_index(run: Run, index: Path, tmp_path: Path) -> None:
                 (f"host=127.0.0.1 port=1 password={SECRET}", "of 127.0.0.1:1"),
                 (f"PostgreSQL://me:{SECRET}@127.0.0.1/db", "like postgresql://"),
                 (f"postgresql+psycopg://me:{SECRET}@127.0.0.1/db", "like postgresql://"),
-                (f"nonsense://me:{SECRET}@bucket/db?key={SECRET}", "cannot be used"),
+                (f"nonsense://me:{SECRET}@bucket/db?key={SECRET}", "is not supported"),
             ]
         ),
     ],

@@ -13,7 +13,7 @@ import bitfold as bf
 from bitfold.hashers import LSH
 
 
-def test_from_vectors_to_answers(bitfold: Run, files: Path, tmp_path: Path) -> None:
+def test_from_vectors_to_answers(warm: Run, files: Path, tmp_path: Path) -> None:
     """What the README shows, with IMH."""
     np.save(tmp_path / "q.npy", X[:3])
     model, codes, index = (str(tmp_path / name) for name in ("m.bitfold", "x.codes", "my.index"))
@@ -28,12 +28,12 @@ def test_from_vectors_to_answers(bitfold: Run, files: Path, tmp_path: Path) -> N
         "--set",
         "coarse__base__n_base_points=60",
     ]
-    assert bitfold(*fit).returncode == 0
-    done = bitfold("encode", model, vectors, "--out", codes)
+    assert warm(*fit).returncode == 0
+    done = warm("encode", model, vectors, "--out", codes)
     assert re.match(r".*x\.codes: 1,797 codes of 32 bits in .* s\.\n$", done.stdout)
-    done = bitfold("index", codes, "--out", index)
+    done = warm("index", codes, "--out", index)
     assert re.match(r".*my\.index: 1,797 codes of 32 bits, \d+ distinct\.\n$", done.stdout)
-    done = bitfold("search", index, "--model", model, queries, "-k", "10", "--json")
+    done = warm("search", index, "--model", model, queries, "-k", "10", "--json")
     hasher = bf.load(model)
     hits = bf.HammingIndex.open(index).search(
         hasher.encode(X[:3]), 10, query_embedding=hasher.embed(X[:3])

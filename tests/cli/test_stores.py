@@ -24,6 +24,12 @@ def test_engine(address: str, engine: str) -> None:
     assert find_engine(address) == engine
 
 
+def test_other_databases_are_errors_without_the_password() -> None:
+    with pytest.raises(typer.BadParameter, match="mysql:// is not supported") as error:
+        find_engine("mysql://me:secret@host/db")
+    assert "secret" not in str(error.value)
+
+
 def test_formatted_address_has_no_password() -> None:
     assert "secret" not in format_address("postgresql://me:secret@host/db", "t")
     assert format_address("folder", "t") == "table t in folder"

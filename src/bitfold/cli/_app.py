@@ -80,7 +80,7 @@ app = typer.Typer(
 
 
 def _make_placeholder() -> None:
-    """Return a stand-in for a command, with which help lists it."""
+    """Return a stand-in for a command, so that help lists it."""
 
 
 for _panel, _commands in COMMANDS.items():

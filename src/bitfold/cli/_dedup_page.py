@@ -80,10 +80,10 @@ def read_chosen_lines(path: Path, ids: Ids) -> dict[int, str]:
 
 def _open_images(path: Path, ids: Ids) -> Any:
     try:
-        from bitfold.explorer.images import open_images
+        from bitfold.explorer.images import open_images_by_id
     except ImportError as error:
         raise ImportError('--images needs Pillow: pip install "bitfold[explorer]".') from error
-    return open_images(path, ids)
+    return open_images_by_id(path, ids)
 
 
 def _choose_groups(table: GroupTable) -> Iterator[slice]:

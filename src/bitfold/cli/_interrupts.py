@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 UNWIND_SECONDS = 2.0
 """After a Ctrl-C, further ones are ignored for this time, so that files can be removed."""
 
+_SIGNALS = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
+"""Signals that end a command; Windows has no SIGHUP."""
+
 _last_interrupt: float | None = None
 
 
@@ -26,14 +31,14 @@ def exit_on_signals() -> None:
 
     A signal that is ignored, as under nohup, stays ignored.
     """
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in _SIGNALS:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _exit_at_once)
 
 
 def unwind_on_signals() -> None:
     """Let signals raise exceptions in the command, which then removes its partial files."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in _SIGNALS:
         if signal.getsignal(number) is _exit_at_once:
             signal.signal(number, _interrupt if number == signal.SIGINT else _terminate)
     sys.unraisablehook = _repeat_swallowed_interrupt
@@ -46,7 +51,7 @@ def was_interrupted() -> bool:
 
 def finish(code: int) -> None:
     """Let nothing interrupt the end of the process, unless it was interrupted and hangs."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in _SIGNALS:
         if signal.getsignal(number) in (_interrupt, _terminate, _exit_at_once):
             signal.signal(number, signal.SIG_IGN if code == 0 else _exit_at_once)
 
@@ -69,14 +74,25 @@ def _interrupt(number: int, frame: object) -> None:
 
 
 def _repeat_swallowed_interrupt(unraisable: Any) -> None:
-    """Interrupt again if the first one hit a finalizer or a callback, which cannot pass it on."""
+    """Interrupt again if the first interrupt was lost in a finalizer or a callback."""
     if not issubclass(unraisable.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)
         return
-    from threading import Timer, main_thread
+    from threading import Timer
 
     global _last_interrupt
     _last_interrupt = None
-    repeat = Timer(0.05, signal.pthread_kill, (main_thread().ident, signal.SIGINT))
+    repeat = Timer(0.05, _signal_main_thread)
     repeat.daemon = True
     repeat.start()
+
+
+def _signal_main_thread() -> None:
+    if sys.platform == "win32":
+        signal.raise_signal(signal.SIGINT)
+        return
+    from threading import main_thread
+
+    ident = main_thread().ident
+    if ident is not None:
+        signal.pthread_kill(ident, signal.SIGINT)

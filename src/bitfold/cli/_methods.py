@@ -21,7 +21,6 @@ METHODS: dict[str, type[Hasher]] = {
 }
 """All methods by the names that every command uses: the class in lower case."""
 
-COSINE_HELP = "Compare directions only: scale rows to unit length."
 
 METHOD_LIST = "Methods:\n" + "\n".join(
     f"{name}: {(METHODS[name].__doc__ or '').splitlines()[0]}" for name in sorted(METHODS)

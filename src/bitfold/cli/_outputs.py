@@ -13,8 +13,6 @@ from bitfold.errors import LockedError
 from bitfold.io import file_system
 from bitfold.io.atomic import FULL_DISK, replace_atomically
 
-FORCE_HELP = "Replace the output if it exists."
-
 
 class _DoNotWriteError(Exception):
     """Raised to leave a file as it is."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import typer
 
-from bitfold import _validation, datasets
+from bitfold import _class_labels, datasets
 from bitfold._types import AnyArray, Float32Array, ProgressCallback
 from bitfold.cli import _inputs
 from bitfold.cli._inputs import VECTOR_FORMATS
@@ -39,8 +39,6 @@ DEFAULT_ROWS = 10_000
 """Default number of rows to search in: a first answer within minutes."""
 
 DATA_HELP = f"Data set (digits, mnist, cifar10, manifold-10, …) or file: {VECTOR_FORMATS}."
-QUERIES_HELP = "Rows to hold out; by default 1000, or a tenth of a small file."
-ROWS_HELP = "Rows to learn from and to search in, chosen at random; 0 takes all."
 
 
 class SampledData(NamedTuple):
@@ -52,7 +50,7 @@ class SampledData(NamedTuple):
 
 
 class DataRequest(NamedTuple):
-    """The data that methods are measured on; ``max_rows`` of 0 takes all rows."""
+    """The data that methods are measured on; if ``max_rows`` is 0, all rows."""
 
     data: str
     labels: Path | None
@@ -126,7 +124,7 @@ class DataRequest(NamedTuple):
         if self.labels is None:
             return Dataset(X[rows], X[query_rows])
         y = _inputs.read_labels(self.labels, len(X))
-        query_rows = query_rows[_validation.is_labeled(y[query_rows])]
+        query_rows = query_rows[_class_labels.is_labeled(y[query_rows])]
         if not len(query_rows):
             raise DataError("No query has a label: all of them are -1.")
         return Dataset(X[rows], X[query_rows], y[rows], y[query_rows])

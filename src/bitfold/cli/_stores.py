@@ -22,14 +22,23 @@ POSTGRES_ADDRESS = re.compile(
 Anything that may contain a password is left to the Postgres store, which never repeats it.
 """
 
+LANCEDB_SCHEMES = ("s3", "s3+ddb", "gs", "az", "db", "file", "memory")
+"""Kinds of addresses that LanceDB accepts, next to folders."""
+
 TABLE_STORES: dict[str, Any] = {"postgres": PgvectorStore, "lancedb": LanceStore}
 """Stores that hold tables, by engine."""
 
 
 def find_engine(address: str) -> str:
-    """Return the engine of an address: postgres, faiss or lancedb."""
+    """Return the engine of an address: postgres, faiss or lancedb; raise for other databases."""
     if POSTGRES_ADDRESS.match(address):
         return "postgres"
+    scheme, separator, _ = address.partition("://")
+    if separator and scheme.lower() not in LANCEDB_SCHEMES:
+        raise typer.BadParameter(
+            f"{scheme}:// is not supported. Use postgresql://, a .faiss file, or a folder or "
+            "address of LanceDB."
+        )
     return "faiss" if address.endswith(".faiss") else "lancedb"
 
 

@@ -12,8 +12,9 @@ from typer import Argument, Option
 
 from bitfold.cli import _inputs
 from bitfold.cli._inputs import LABEL_FORMATS, VECTOR_FORMATS
-from bitfold.cli._methods import COSINE_HELP, METHOD_LIST, HasherSpec
-from bitfold.cli._outputs import FORCE_HELP, check_new, explain_full_disk
+from bitfold.cli._methods import METHOD_LIST, HasherSpec
+from bitfold.cli._options import AsJson, Cosine, Force, RandomSeed
+from bitfold.cli._outputs import check_new, explain_full_disk
 from bitfold.cli._row_lengths import suggest_cosine
 from bitfold.cli._terminal import print_summary, show_progress
 from bitfold.collection import Collection
@@ -54,10 +55,10 @@ def build(
         list[str] | None,
         Option("--set", metavar="NAME=VALUE", help="Another parameter of the method; repeatable."),
     ] = None,
-    cosine: Annotated[bool, Option("--cosine", help=COSINE_HELP)] = False,
-    seed: Annotated[int, Option(min=0, help="Random seed.")] = 0,
-    force: Annotated[bool, Option("--force", help=FORCE_HELP)] = False,
-    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+    cosine: Cosine = False,
+    seed: RandomSeed = 0,
+    force: Force = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make a collection from vectors: codes, ids, metadata and vectors in one folder.
 

@@ -14,14 +14,12 @@ from typer import Argument, Option
 from bitfold.cli._comparison_table import SEARCH_NOTE, list_errors, list_options
 from bitfold.cli._inputs import LABEL_FORMATS
 from bitfold.cli._method_runs import MethodRun, run_methods
-from bitfold.cli._methods import COSINE_HELP
+from bitfold.cli._options import AsJson, Cosine, HeldOutRows, SampledRows
 from bitfold.cli._quality_table import format_share
 from bitfold.cli._recommendation import describe_option, format_next_step, is_unsupervised
 from bitfold.cli._sampled_data import (
     DATA_HELP,
     DEFAULT_ROWS,
-    QUERIES_HELP,
-    ROWS_HELP,
     DataRequest,
     describe_sample,
 )
@@ -46,7 +44,7 @@ CANDIDATES: dict[str, tuple[int, ...]] = {
 """Methods that are measured, with their lengths; longer codes of IMH are hardly better."""
 
 SUPERVISED: dict[str, tuple[int, ...]] = {"ccaitq": LENGTHS, "supervisedimh": (0,)}
-"""The same for methods that learn from labels; 0 bits are as many as the labels allow."""
+"""The same for methods that learn from labels; 0 stands for as many bits as the labels allow."""
 
 MEASURES = {0: "recall_10", 40: "recall_10_from_40", 100: "recall_10_from_100"}
 """The measure of recall by the number of rescored candidates."""
@@ -83,10 +81,10 @@ def choose(
     rescore: Annotated[
         int, Option(help="Candidates that you will rescore by the original vectors: 0, 40 or 100.")
     ] = 0,
-    queries: Annotated[int | None, Option(min=1, help=QUERIES_HELP)] = None,
-    rows: Annotated[int, Option(min=0, help=ROWS_HELP)] = DEFAULT_ROWS,
-    cosine: Annotated[bool, Option("--cosine", help=COSINE_HELP)] = False,
-    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+    queries: HeldOutRows = None,
+    rows: SampledRows = DEFAULT_ROWS,
+    cosine: Cosine = False,
+    as_json: AsJson = False,
 ) -> None:
     """Choose a method and a code length for a budget or a target.
 

@@ -18,13 +18,12 @@ from bitfold.cli._comparison_table import (
 )
 from bitfold.cli._inputs import LABEL_FORMATS
 from bitfold.cli._method_runs import MethodRun, run_methods
-from bitfold.cli._methods import COSINE_HELP, METHODS, find_method, uses_labels
+from bitfold.cli._methods import METHODS, find_method, uses_labels
+from bitfold.cli._options import Cosine, HeldOutRows, SampledRows
 from bitfold.cli._recommendation import describe_option, format_next_step, is_unsupervised
 from bitfold.cli._sampled_data import (
     DATA_HELP,
     DEFAULT_ROWS,
-    QUERIES_HELP,
-    ROWS_HELP,
     DataRequest,
     describe_sample,
 )
@@ -42,9 +41,9 @@ def compare(
     methods: Annotated[
         str, Option(help="Methods such as imh,itq; all; or supervised, which learn from labels.")
     ] = "all",
-    queries: Annotated[int | None, Option(min=1, help=QUERIES_HELP)] = None,
-    rows: Annotated[int, Option(min=0, help=ROWS_HELP)] = DEFAULT_ROWS,
-    cosine: Annotated[bool, Option("--cosine", help=COSINE_HELP)] = False,
+    queries: HeldOutRows = None,
+    rows: SampledRows = DEFAULT_ROWS,
+    cosine: Cosine = False,
     repeats: Annotated[int, Option(min=1, help="Number of seeds to average over.")] = 1,
     records: Annotated[
         Path | None,
@@ -63,7 +62,7 @@ def compare(
     lengths = _parse_lengths(bits)
     request = DataRequest.create(data, labels, queries, rows, cosine)
     chosen = _choose_methods(methods, labeled=request.is_labeled)
-    # Short codes of all methods first, because the remaining time follows from them.
+    # Short codes of all methods come first: the remaining time is estimated from them.
     runs = [
         MethodRun.create(request, method, n_bits, seed)
         for n_bits in lengths

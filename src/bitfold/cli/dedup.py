@@ -16,9 +16,8 @@ from bitfold.cli._dedup_page import PageContent
 from bitfold.cli._dedup_request import Checks, DedupRequest, describe, summarize
 from bitfold.cli._dedup_table import GroupTable
 from bitfold.cli._inputs import VECTOR_FORMATS, check_exists
-from bitfold.cli._methods import COSINE_HELP
+from bitfold.cli._options import AsJson, Cosine, Force
 from bitfold.cli._outputs import (
-    FORCE_HELP,
     check_differs,
     check_new,
     check_output,
@@ -71,7 +70,7 @@ def dedup(
             "--max-distance, measured on a sample.",
         ),
     ] = None,
-    cosine: Annotated[bool, Option("--cosine", help=COSINE_HELP)] = False,
+    cosine: Cosine = False,
     model: Annotated[
         Path | None, Option(help="Model for vectors; by default LSH is fitted.")
     ] = None,
@@ -99,8 +98,8 @@ def dedup(
         Path | None, Option(help="Images for the page: a folder, .npy or .npz.")
     ] = None,
     texts: Annotated[Path | None, Option(help="Texts for the page, one line per item.")] = None,
-    force: Annotated[bool, Option("--force", help=FORCE_HELP)] = False,
-    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+    force: Force = False,
+    as_json: AsJson = False,
 ) -> None:
     """Group near-duplicates, and say which items to keep.
 
@@ -249,7 +248,7 @@ def _select(index: HammingIndex, ids: Ids) -> HammingIndex:
 
 
 def _measure(table: GroupTable, check: VectorCheck | None) -> GroupTable:
-    """Add the exact distances to the representatives, if vectors are there."""
+    """Add the exact distance of each item to its representative, if vectors are known."""
     if check is None:
         return table
     return table._replace(exact_distance=check.measure(table.id, table.representative))

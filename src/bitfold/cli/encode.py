@@ -10,7 +10,8 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from bitfold.cli._inputs import VECTOR_FORMATS, check_exists, fingerprint, open_vectors
-from bitfold.cli._outputs import FORCE_HELP, check_output, explain_full_disk
+from bitfold.cli._options import AsJson, Force
+from bitfold.cli._outputs import check_output, explain_full_disk
 from bitfold.cli._terminal import print_summary, show_progress
 from bitfold.hashers import load
 from bitfold.io import encode_to_file
@@ -25,8 +26,8 @@ def encode(
     restart: Annotated[
         bool, Option("--restart", help="Discard what an interrupted run has done.")
     ] = False,
-    force: Annotated[bool, Option("--force", help=FORCE_HELP)] = False,
-    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+    force: Force = False,
+    as_json: AsJson = False,
 ) -> None:
     """Encode vectors with a model, and write a codes file.
 

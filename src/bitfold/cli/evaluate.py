@@ -10,10 +10,11 @@ import numpy as np
 import typer
 from typer import Argument, Option
 
-from bitfold import _validation
+from bitfold import _class_labels
 from bitfold._types import AnyArray, Int64Array
 from bitfold.cli import _inputs
 from bitfold.cli._inputs import LABEL_FORMATS, VECTOR_FORMATS
+from bitfold.cli._options import AsJson
 from bitfold.cli._quality_table import NOTES, SEARCHES, make_quality_table
 from bitfold.cli._terminal import ProgressDisplay, make_console, show_progress
 from bitfold.codes import Codes
@@ -36,7 +37,7 @@ from bitfold.hashers import Hasher, load
 from bitfold.metrics import Relevance
 
 MAX_HELD_OUT = 1000
-"""Rows that are held out as queries by default, if a tenth of all rows is more."""
+"""Maximum number of rows that are held out as queries by default; otherwise it is a tenth."""
 
 
 def evaluate(
@@ -57,7 +58,7 @@ def evaluate(
     ] = None,
     radius: Annotated[int, Option(min=0, help="Hamming radius of the lookup, with labels.")] = 2,
     seed: Annotated[int, Option(min=0, help="Seed of the choice of queries.")] = 0,
-    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure how good the codes of a model are, and say what to do.
 
@@ -247,10 +248,11 @@ def _open_model(model: Path, vectors: Path | None) -> tuple[Hasher, AnyArray]:
     if not is_collection(model):
         return load(model), np.empty((0, 0)) if given is None else given
     with Collection.open(model) as collection:
-        if collection.hasher is None:
+        hasher = collection.query_hasher
+        if hasher is None:
             raise DataError(f"{model} has no codes yet, because it has too few items.")
         kept = _inputs.copy_to_disk(collection.open_vectors()) if given is None else given
-        return collection.hasher, kept
+        return hasher, kept
 
 
 def _open_task(request: EvaluateRequest, X: AnyArray) -> SearchTask:
@@ -272,7 +274,7 @@ def _open_task(request: EvaluateRequest, X: AnyArray) -> SearchTask:
 
 def _select_labeled(query_labels: AnyArray) -> AnyArray:
     """Return which queries have a label; raise if none has."""
-    is_known = _validation.is_labeled(query_labels)
+    is_known = _class_labels.is_labeled(query_labels)
     if not is_known.any():
         raise DataError("No query has a label: all of them are -1.")
     return is_known

@@ -4,34 +4,25 @@ from __future__ import annotations
 
 import sys
 import webbrowser
-from contextlib import ExitStack
 from pathlib import Path
 from threading import Thread
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated
 
-import numpy as np
 import typer
 from typer import Argument, Option
 
-from bitfold.cli._inputs import (
-    LABEL_FORMATS,
-    VECTOR_FORMATS,
-    copy_to_disk,
-    read_labels,
-    read_vectors,
-)
+from bitfold._types import ProgressCallback
+from bitfold.cli._inputs import LABEL_FORMATS, VECTOR_FORMATS, read_labels, read_vectors
 from bitfold.cli._terminal import print_summary, show_progress
-from bitfold.collection import Collection, is_collection
-from bitfold.errors import DataError
-from bitfold.search import HammingIndex
+from bitfold.collection import is_collection
 
 try:
     from bitfold.explorer.address import ListenAddress
-    from bitfold.explorer.images import open_images
-    from bitfold.explorer.items import gather_items, read_lines
-    from bitfold.explorer.models import IndexedModel
+    from bitfold.explorer.items import Items
+    from bitfold.explorer.opening import ItemSources, OpenedModel, open_items, open_models
+    from bitfold.explorer.preparation import prepare_workspace
     from bitfold.explorer.server import serve
-    from bitfold.explorer.workspace import Workspace, prepare_workspace
+    from bitfold.explorer.workspace import Workspace
 except ImportError as error:
     raise ImportError(
         'bitfold explore needs FastAPI, uvicorn and Pillow: pip install "bitfold[explorer]".'
@@ -47,27 +38,41 @@ def explore(
         list[Path] | None,
         Option(help="Model of an index; once per index, in the same order.", exists=True),
     ] = None,
-    images: Annotated[
+    text: Annotated[
+        str | None,
+        Option(
+            help="Metadata column with the text of items, or a text file with one line per item; "
+            "by default the column with the longest texts."
+        ),
+    ] = None,
+    image: Annotated[
+        str | None,
+        Option(
+            "--image",
+            "--images",
+            help="Metadata column with paths of images; a folder of images, named by id or in the "
+            "order of ids; or .npy or .npz.",
+        ),
+    ] = None,
+    label: Annotated[
+        str | None,
+        Option(
+            "--label",
+            "--labels",
+            help=f"Metadata column to color by, or labels: {LABEL_FORMATS}.",
+        ),
+    ] = None,
+    metadata: Annotated[
         Path | None,
         Option(
-            help="Folder of images, named by id or in the order of ids, or .npy or .npz.",
+            help="Table of metadata, .csv, .jsonl or .parquet: one row per item in order, or with "
+            "a column id.",
             exists=True,
         ),
     ] = None,
     vectors: Annotated[
         Path | None, Option(help=f"Vectors, for exact neighbors and the map: {VECTOR_FORMATS}.")
     ] = None,
-    labels: Annotated[Path | None, Option(help=f"Labels to color by: {LABEL_FORMATS}.")] = None,
-    text: Annotated[
-        Path | None, Option(help="Text file with one line per item.", exists=True)
-    ] = None,
-    label_column: Annotated[
-        str | None, Option(help="Metadata column of a collection to color by.")
-    ] = None,
-    text_column: Annotated[
-        str | None, Option(help="Metadata column of a collection to show as text.")
-    ] = None,
-    sample: Annotated[int, Option(min=1, max=50_000, help="Items on the map.")] = 4000,
     host: Annotated[
         str, Option(help="Address to listen on; 0.0.0.0 for all interfaces.")
     ] = "127.0.0.1",
@@ -81,11 +86,11 @@ def explore(
 ) -> None:
     """Look at codes in the browser.
 
-    The page shows a map of the items, what a query finds, and statistics of the bits. Everything
-    stays on this machine unless --host is given. The printed address contains the access token.
-    Press Ctrl-C to stop.
+    The page shows a map of the items, what a query finds, near-duplicates, and what the codes keep
+    and lose. Everything stays on this machine unless --host is given. The printed address contains
+    the access token. Press Ctrl-C to stop.
 
-    Example: bitfold explore my.index --model model.bitfold --images pictures/
+    Example: bitfold explore news.bitfold --text title --image path
     """
     models, n_indexes = model or [], sum(not is_collection(path) for path in indexes)
     if len(indexes) > 2 or len(models) != n_indexes:
@@ -94,89 +99,36 @@ def explore(
             f"got {n_indexes} indexes and {len(models)} models."
         )
     place = ListenAddress.bind(host, port)
-    files = ItemFiles(images, vectors, labels, text, label_column, text_column)
-    workspace = _load(indexes, models, files, sample)
+    given = None if vectors is None else read_vectors(vectors)
+    sources = ItemSources(metadata, text, label, image, given, read_labels)
+    opened, items = _open(indexes, models, sources)
     open_browser = browser and sys.stdout.isatty()
     serve(
-        workspace, place, tuple(allow_host or ()), lambda: _announce(place, open_browser, as_json)
+        lambda report: _prepare(opened, items, report),
+        place,
+        tuple(allow_host or ()),
+        lambda: _announce(place, open_browser, as_json),
     )
 
 
-class ItemFiles(NamedTuple):
-    """Where the images, vectors, labels and texts of the items are."""
-
-    images: Path | None
-    vectors: Path | None
-    labels: Path | None
-    text: Path | None
-    label_column: str | None
-    text_column: str | None
+def _open(
+    indexes: list[Path], models: list[Path], sources: ItemSources
+) -> tuple[list[OpenedModel], Items]:
+    """Open the models, and what is known about their items."""
+    with show_progress() as display, display.bar("reading") as report:
+        opened = open_models(indexes, models)
+        return opened, open_items(opened, sources, report)
 
 
-def _load(indexes: list[Path], models: list[Path], files: ItemFiles, sample: int) -> Workspace:
-    """Read everything and compute the maps, with one bar per model."""
-    with show_progress() as display, ExitStack() as bars:
-        with display.spinner("reading"):
-            coded = _open_models(indexes, models)
-            ids = np.unique(np.concatenate([each.ids for each in coded]))
-            kept = next((_read_collection(p, files) for p in indexes if is_collection(p)), {})
-            given = {
-                "vectors": None if files.vectors is None else read_vectors(files.vectors),
-                "labels": None if files.labels is None else read_labels(files.labels),
-                "text": None if files.text is None else read_lines(files.text),
-                "images": None if files.images is None else open_images(files.images, ids),
-            }
-            given = {name: value for name, value in given.items() if value is not None}
-            items = gather_items(ids, **{**kept, **given})
-        return prepare_workspace(
-            coded, items, sample, lambda name: bars.enter_context(display.bar(name))
-        )
+def _prepare(opened: list[OpenedModel], items: Items, report: ProgressCallback) -> Workspace:
+    """Compute the maps; progress is shown in the terminal and on the page."""
+    with show_progress() as display, display.bar("preparing") as draw:
 
+        def report_both(stage: str, done: int, total: int) -> None:
+            draw(stage, done, total)
+            report(stage, done, total)
 
-def _open_models(indexes: list[Path], models: list[Path]) -> list[IndexedModel]:
-    """Open the collections, and the indexes with their models, in order."""
-    rest = iter(models)
-    sources = [path if is_collection(path) else next(rest) for path in indexes]
-    return [
-        _open_collection(path, name)
-        if is_collection(path)
-        else IndexedModel.open(path, source, name)
-        for path, source, name in zip(indexes, sources, _make_names(sources), strict=True)
-    ]
-
-
-def _open_collection(path: Path, name: str) -> IndexedModel:
-    """Return the model and the codes of a collection; items are numbered in their order."""
-    with Collection.open(path) as collection:
-        if collection.hasher is None:
-            raise DataError(f"{path} has no codes yet, because it has too few items.")
-        index = HammingIndex(collection.hasher.n_bits_)
-        index.add(collection.codes())
-        return IndexedModel(name, collection.hasher, index, index.buckets())
-
-
-def _read_collection(path: Path, files: ItemFiles) -> dict[str, Any]:
-    """Return the vectors, labels and texts of a collection, as far as it has them."""
-    found: dict[str, Any] = {}
-    with Collection.open(path) as collection:
-        if collection.keep_vectors:
-            found["vectors"] = copy_to_disk(collection.open_vectors())
-        ids = collection.ids()
-        if files.label_column is not None:
-            values = collection.metadata(ids, [files.label_column])[files.label_column]
-            found["labels"] = np.array(["" if value is None else str(value) for value in values])
-        if files.text_column is not None:
-            values = collection.metadata(ids, [files.text_column])[files.text_column]
-            found["text"] = ["" if value is None else str(value) for value in values]
-        elif ids.dtype == object:
-            found["text"] = ids.tolist()
-    return found
-
-
-def _make_names(models: list[Path]) -> list[str]:
-    """Return the file names of models, or their paths if the file names are equal."""
-    names = [path.stem for path in models]
-    return names if len(set(names)) == len(names) else [str(path) for path in models]
+        return prepare_workspace([each.model for each in opened], items, report_both)
 
 
 def _announce(place: ListenAddress, open_browser: bool, as_json: bool) -> None:

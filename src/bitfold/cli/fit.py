@@ -10,8 +10,9 @@ from typer import Argument, Option
 
 from bitfold.cli import _inputs
 from bitfold.cli._inputs import LABEL_FORMATS, VECTOR_FORMATS
-from bitfold.cli._methods import COSINE_HELP, METHOD_LIST, HasherSpec
-from bitfold.cli._outputs import FORCE_HELP, check_output, explain_full_disk
+from bitfold.cli._methods import METHOD_LIST, HasherSpec
+from bitfold.cli._options import AsJson, Cosine, Force, RandomSeed
+from bitfold.cli._outputs import check_output, explain_full_disk
 from bitfold.cli._row_lengths import suggest_cosine
 from bitfold.cli._terminal import print_summary, show_progress
 from bitfold.hashers import Hasher
@@ -34,10 +35,10 @@ def fit(
         list[str] | None,
         Option("--set", metavar="NAME=VALUE", help="Another parameter; repeatable."),
     ] = None,
-    cosine: Annotated[bool, Option("--cosine", help=COSINE_HELP)] = False,
-    seed: Annotated[int, Option(min=0, help="Random seed.")] = 0,
-    force: Annotated[bool, Option("--force", help=FORCE_HELP)] = False,
-    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+    cosine: Cosine = False,
+    seed: RandomSeed = 0,
+    force: Force = False,
+    as_json: AsJson = False,
 ) -> None:
     """Learn codes from vectors, and write the model.
 

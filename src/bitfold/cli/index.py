@@ -8,7 +8,8 @@ from typing import Annotated
 from typer import Argument, Option
 
 from bitfold.cli._inputs import check_exists, read_labels
-from bitfold.cli._outputs import FORCE_HELP, check_new, remove_if_failed
+from bitfold.cli._options import AsJson, Force
+from bitfold.cli._outputs import check_new, remove_if_failed
 from bitfold.cli._terminal import print_summary, show_progress
 from bitfold.io import open_codes
 from bitfold.search import HammingIndex
@@ -26,8 +27,8 @@ def index(
     ids: Annotated[
         Path | None, Option(help="Ids of the codes, .npy; by default 0, 1, 2, …")
     ] = None,
-    force: Annotated[bool, Option("--force", help=FORCE_HELP)] = False,
-    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+    force: Force = False,
+    as_json: AsJson = False,
 ) -> None:
     """Build an index from codes.
 

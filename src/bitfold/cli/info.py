@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from typer import Argument, Option
+from typer import Argument
 
 from bitfold.cli._inputs import check_exists, is_codes_file
+from bitfold.cli._options import AsJson
 from bitfold.cli._terminal import print_result
 from bitfold.cli.build import describe_collection
 from bitfold.cli.fit import describe_base_set
@@ -22,7 +23,7 @@ from bitfold.search import HammingIndex
 
 def info(
     path: Annotated[Path, Argument(help="Collection or index (a folder), model or codes file.")],
-    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show what a collection, an index, a model or a codes file contains.
 

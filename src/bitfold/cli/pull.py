@@ -7,7 +7,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from bitfold.cli._outputs import FORCE_HELP, check_new, remove_if_failed
+from bitfold.cli._options import AsJson, Force
+from bitfold.cli._outputs import check_new, remove_if_failed
 from bitfold.cli._stores import ADDRESS_HELP, check_table, open_store
 from bitfold.cli._terminal import print_summary, show_progress
 from bitfold.stores import to_index
@@ -20,8 +21,8 @@ def pull(
     bits: Annotated[
         int | None, Option(help="Code length of a faiss file, if it is not a multiple of 8.")
     ] = None,
-    force: Annotated[bool, Option("--force", help=FORCE_HELP)] = False,
-    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+    force: Force = False,
+    as_json: AsJson = False,
 ) -> None:
     """Copy codes from Postgres, LanceDB or a faiss file into an index.
 

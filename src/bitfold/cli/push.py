@@ -13,7 +13,8 @@ from typer import Argument, Option
 
 from bitfold._types import ProgressCallback
 from bitfold.cli._inputs import check_exists, read_vectors
-from bitfold.cli._outputs import FORCE_HELP, check_output, explain_full_disk
+from bitfold.cli._options import AsJson, Force
+from bitfold.cli._outputs import check_output, explain_full_disk
 from bitfold.cli._stores import ADDRESS_HELP, TABLE_STORES, check_table, find_engine, format_address
 from bitfold.cli._terminal import print_summary, show_progress
 from bitfold.collection import Collection, is_collection
@@ -35,8 +36,8 @@ def push(
     factory: Annotated[
         str, Option(help="Kind of faiss index: BFlat, BIVF1024, BHNSW32, BHash4x16.")
     ] = "BFlat",
-    force: Annotated[bool, Option("--force", help=FORCE_HELP)] = False,
-    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+    force: Force = False,
+    as_json: AsJson = False,
 ) -> None:
     """Copy a collection or an index into Postgres, LanceDB or a faiss file.
 

@@ -11,6 +11,7 @@ from typer import Argument, Option
 
 from bitfold import datasets
 from bitfold._types import AnyArray
+from bitfold.cli._options import AsJson
 from bitfold.cli._outputs import check_new, explain_full_disk, remove_if_failed
 from bitfold.cli._terminal import print_summary
 from bitfold.io import file_system
@@ -26,7 +27,7 @@ def sample(
         Path | None, Option(help="Folder to write to; by default named like the data set.")
     ] = None,
     force: Annotated[bool, Option("--force", help="Replace the files if they exist.")] = False,
-    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write a small data set to try the commands on.
 

@@ -171,7 +171,7 @@ def _format(query: int, answer: Answer, as_json: bool) -> str:
 
 
 class QueryBlock(NamedTuple):
-    """Some queries: their codes, and for vectors also these and their embedding."""
+    """Some queries: their codes and, if they are vectors, the vectors and their embedding."""
 
     codes: Codes
     vectors: AnyArray

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Argument
 
 from bitfold.cli._inputs import check_exists, is_codes_file
+from bitfold.cli._options import AsJson
 from bitfold.cli._terminal import print_summary, show_progress
 from bitfold.collection import Collection, is_collection
 from bitfold.hashers import load
@@ -17,7 +18,7 @@ from bitfold.search.disk.index_folder import verify as verify_index
 
 def verify(
     path: Annotated[Path, Argument(help="Collection or index (a folder), model or codes file.")],
-    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check every byte of a collection, an index, a model or a codes file.
 
