@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +21,10 @@ from PIL import Image
 from sklearn.datasets import load_digits
 
 import bitfold as bf
-from bitfold.explorer.models import IndexedModel
+from bitfold.explorer.items import Items
+from bitfold.explorer.opening import ItemSources, OpenedModel, open_items, open_models
+from bitfold.explorer.preparation import prepare_workspace
+from bitfold.explorer.workspace import Workspace
 from bitfold.hashers import LSH, Hasher
 
 N_ITEMS = 600
@@ -47,6 +51,11 @@ class Server:
     def headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.token}"}
 
+    def wait(self) -> None:
+        """Wait until the maps are ready."""
+        while not httpx.get(f"{self.origin}/api/progress", headers=self.headers).json()["ready"]:
+            time.sleep(0.05)
+
 
 @contextmanager
 def running(*arguments: object) -> Iterator[Server]:
@@ -65,9 +74,11 @@ def running(*arguments: object) -> Iterator[Server]:
             said = process.stdout.readline()
             if not said:
                 raise RuntimeError(process.communicate()[1])
-            yield Server(json.loads(said)["url"], process)
+            server = Server(json.loads(said)["url"], process)
+            server.wait()
+            yield server
             process.send_signal(signal.SIGINT)
-            left = process.communicate(timeout=20)[1]
+            left = process.communicate(timeout=100)[1]
             assert (process.returncode, left) == (130, "")
         finally:
             process.kill()
@@ -119,7 +130,7 @@ def server(digits: Path) -> Iterator[Server]:
         digits / "long.index", digits / "short.index",
         "--model", digits / "long.bitfold", "--model", digits / "short.bitfold",
         "--images", digits / "images", "--vectors", digits / "vectors.npy",
-        "--labels", digits / "labels.npy", "--text", digits / "text.txt", "--sample", 400,
+        "--labels", digits / "labels.npy", "--text", digits / "text.txt",
     ) as started:  # fmt: skip
         yield started
 
@@ -134,7 +145,7 @@ def bare(digits: Path) -> Iterator[Server]:
 @pytest.fixture(scope="session")
 def client(server: Server) -> Iterator[httpx.Client]:
     """A client that sends the token."""
-    with httpx.Client(base_url=server.origin, headers=server.headers, timeout=30) as asking:
+    with httpx.Client(base_url=server.origin, headers=server.headers, timeout=100) as asking:
         yield asking
 
 
@@ -146,15 +157,64 @@ def resident_megabytes(process_id: int) -> float:
 
 def index_vectors(
     folder: Path, X: np.ndarray, ids: np.ndarray | None = None, n_bits: int = 8
-) -> IndexedModel:
+) -> OpenedModel:
     """Index vectors by LSH."""
     hasher = LSH(n_bits, random_state=0).fit(np.random.default_rng(0).normal(size=(50, X.shape[1])))
     hasher.save(folder / "m.bitfold")
     index = bf.HammingIndex(n_bits)
     index.add(hasher.encode(X), ids)
     index.save(folder / "m.index")
-    return IndexedModel.open(folder / "m.index", folder / "m.bitfold", "m")
+    return open_models([folder / "m.index"], [folder / "m.bitfold"])[0]
+
+
+def index_bits(folder: Path, bits: np.ndarray) -> OpenedModel:
+    """Index given bits, as if a model had made them."""
+    index_vectors(folder, random_vectors(3), n_bits=bits.shape[1])
+    index = bf.HammingIndex(bits.shape[1])
+    index.add(bf.Codes.from_bits(bits))
+    index.save(folder / "m.index")
+    return open_models([folder / "m.index"], [folder / "m.bitfold"])[0]
+
+
+def items_of(opened: OpenedModel, sources: ItemSources | None = None) -> Items:
+    """Return what is known about the items of a model."""
+    return open_items([opened], sources or ItemSources(), lambda stage, done, total: None)
+
+
+def shown(opened: OpenedModel, sources: ItemSources | None = None) -> Workspace:
+    """Return a workspace of one model."""
+    items = items_of(opened, sources)
+    return prepare_workspace([opened.model], items, lambda stage, done, total: None)
 
 
 def random_vectors(n: int) -> np.ndarray:
     return np.random.default_rng(1).normal(size=(n, 6))
+
+
+WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+@pytest.fixture(scope="session")
+def named(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A collection of digits with string ids, removed items, texts and a DualHasher."""
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:N_ITEMS].astype(np.float32), y[:N_ITEMS]
+    hasher = bf.DualHasher(32, coarse=bf.IMH(base=bf.KMeansBase(60)), random_state=0).fit(X)
+    metadata = {
+        "digit": [WORDS[label] for label in y],
+        "title": [f"A picture of a {WORDS[label]}, 100% real" for label in y],
+        "year": [None if i % 50 == 0 else 1990 + i % 30 for i in range(N_ITEMS)],
+        "when": [np.datetime64("2024-01-01") + i for i in range(N_ITEMS)],
+        "odd": [bool(label % 2) for label in y],
+    }
+    path = tmp_path_factory.mktemp("named") / "digits.bitfold"
+    ids = [f"d/{i}" for i in range(N_ITEMS)]
+    with bf.Collection.create(path, X, hasher=hasher, ids=ids, metadata=metadata) as c:
+        c.remove(["d/0", "d/7"])
+    return path
+
+
+@pytest.fixture(scope="session")
+def workspace(named: Path, _own_cache: None) -> Workspace:
+    """A workspace of the collection above, colored by the digits."""
+    return shown(open_models([named], [])[0], ItemSources(label="digit"))

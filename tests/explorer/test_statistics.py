@@ -1,66 +1,67 @@
-"""Bit statistics: correlations, and findings about problems."""
+"""Statistics: no positive verdict without evidence, or for codes that lose the neighbors."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
-from tests.explorer.conftest import index_vectors, random_vectors
+from tests.explorer.conftest import index_bits, items_of
 
-import bitfold as bf
-from bitfold.explorer.items import ItemLabels, Items
-from bitfold.explorer.models import IndexedModel
-from bitfold.explorer.statistics import compute_statistics, correlations
+from bitfold.explorer.opening import ItemSources, OpenedModel
+from bitfold.explorer.statistics import compute_statistics
+from bitfold.explorer.statistics_schemas import BitStatistics
+from bitfold.explorer.workspace import Workspace
 
-
-def test_correlations_equal_those_of_numpy() -> None:
-    rng = np.random.default_rng(0)
-    bits = rng.integers(0, 2, (50, 5), np.uint8)
-    counts = rng.integers(1, 9, 50)
-    balance, matrix = correlations(bits, counts.astype(float))
-    repeated = np.repeat(bits, counts, axis=0)
-    np.testing.assert_allclose(balance, repeated.mean(axis=0))
-    np.testing.assert_allclose(matrix, np.corrcoef(repeated.T), atol=1e-12)
-    bits[:, 0] = 1
-    assert not correlations(bits, counts.astype(float))[1][0].any()
+RANDOM = np.random.default_rng(0).integers(0, 2, (1000, 24), np.uint8)
 
 
-def levels(bits: np.ndarray, tmp_path: Path, labels: np.ndarray | None = None) -> dict[str, str]:
-    """Return the findings about an index of these bits: sentence and level."""
-    index_vectors(tmp_path, random_vectors(3), n_bits=bits.shape[1])
-    index = bf.HammingIndex(bits.shape[1])
-    index.add(bf.Codes.from_bits(bits))
-    index.save(tmp_path / "m.index")
-    model = IndexedModel.open(tmp_path / "m.index", tmp_path / "m.bitfold", "m")
-    items = Items(labels=None if labels is None else ItemLabels.from_values(labels))
-    return {
-        finding.sentence: finding.level for finding in compute_statistics(model, items).findings
-    }
+def describe(opened: OpenedModel, labels: np.ndarray | None = None) -> BitStatistics:
+    sources = ItemSources()
+    if labels is not None and opened.model.paths.index_path is not None:
+        path = opened.model.paths.index_path.parent / "y.npy"
+        np.save(path, labels)
+        sources = ItemSources(label=str(path))
+    return compute_statistics(opened.model, items_of(opened, sources))
 
 
-def test_findings_name_the_problems_of_a_model(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    good = rng.integers(0, 2, (4000, 10), np.uint8)
-    assert list(levels(good, tmp_path).values()) == ["good"]
-    constant = good.copy()
-    constant[:, [2, 7]] = 0
-    assert levels(constant, tmp_path) == {
-        "2 of 10 bits are the same for nearly all items: 2, 7.": "bad"
-    }
-    repeated = good.copy()
-    repeated[:, 4] = 1 - repeated[:, 1]
-    assert levels(repeated, tmp_path) == {
-        "1 of 10 bits repeat or negate an earlier one: 4.": "fair"
-    }
-    crowded = good.copy()
-    crowded[:2400] = crowded[0]
-    assert "bad" in levels(crowded, tmp_path).values()
+def test_without_vectors_nothing_is_good(tmp_path: Path) -> None:
+    found = describe(index_bits(tmp_path, RANDOM))
+    assert found.verdict.grade == "unknown" and "no vectors" in found.verdict.text
+    assert found.findings == [] and found.measured_with is None
+    by_name = {measure.name: measure for measure in found.measures}
+    assert by_name["recall_10"].value is None and by_name["recall_10"].grade == "none"
+    assert "grade='good'" not in str(found.verdict)
 
 
-def test_finding_about_the_labels_of_neighbors(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    bits = rng.integers(0, 2, (1000, 12), np.uint8)
-    by_chance = levels(bits, tmp_path, rng.integers(0, 5, 1000))
-    assert next(iter(by_chance.values())) == "bad"
-    informed = levels(bits, tmp_path, bits[:, :2] @ [1, 2] + 2 * bits[:, 2] * bits[:, 3])
-    assert next(iter(informed.values())) == "good"
+def test_ties_and_labels_by_chance_are_poor(tmp_path: Path) -> None:
+    assert describe(index_bits(tmp_path, RANDOM[:, :3])).verdict.grade == "poor"
+    labels = np.arange(1000) % 5
+    by_chance = describe(index_bits(tmp_path, RANDOM), labels)
+    assert by_chance.verdict.grade == "poor" and "20%" in by_chance.verdict.text
+    informed = RANDOM.copy()
+    informed[:, :15] = np.repeat(np.eye(5, dtype=np.uint8)[labels], 3, axis=1)
+    assert describe(index_bits(tmp_path, informed), labels).verdict.grade == "unknown"
+
+
+def test_sizes_and_entropy(tmp_path: Path) -> None:
+    bits = np.zeros((8, 4), np.uint8)
+    bits[4:, 0] = 1
+    bits[6:, 1] = 1
+    found = describe(index_bits(tmp_path, bits))
+    assert (found.n_distinct, found.entropy, found.max_entropy) == (3, 1.5, 3.0)
+    assert [(each.low, each.n_buckets, each.n_items) for each in found.sizes] == [
+        (1, 0, 0), (2, 2, 4), (4, 1, 4)
+    ]  # fmt: skip
+    assert found.bit_entropy == [1.0, 0.8113, 0.0, 0.0]
+    assert found.largest[0].size == 4 and len(found.largest[0].items) == 4
+
+
+def test_verdict_with_vectors_is_that_of_evaluate(workspace: Workspace) -> None:
+    found = workspace.views[0].statistics()
+    assert found is workspace.views[0].statistics()
+    assert found.measured_with is not None and found.measured_with.n_queries == 59
+    assert found.verdict.grade in ("good", "fair", "poor")
+    measures = {measure.name: measure for measure in found.measures}
+    assert 0.3 < (measures["recall_10"].value or 0) < 1
+    names = [each.name for each in measures["precision_10"].references]
+    assert names == ["exact vectors", "ITQ", "chance"]

@@ -1,10 +1,13 @@
-"""The explorer: a web page that shows what a model learned (needs ``bitfold[explorer]``).
+"""The explorer: a web page that shows what codes keep and lose (needs ``bitfold[explorer]``).
 
-The path of a request: ``guard`` (access control) → ``api`` (routes) → ``workspace`` (``items`` with
-their ``images``, each of the ``models`` with its ``statistics`` and ``plane_map``, the
-``queries``). ``server`` runs it at an ``address``; the page is in ``page/``.
+The path of a request: ``guard`` (access control) → ``routes`` → ``workspace`` (``items`` with their
+``item_table``, ``item_vectors`` and ``images``; each model as a ``model_view`` with its
+``plane_map``, ``channels``, ``regions``, ``duplicates`` and ``statistics``). ``opening`` reads
+collections and files, ``preparation`` computes maps. ``server`` runs it at an ``address``;
+``notebook`` shows it inline. The page is in ``page/``.
 """
 
 from bitfold.explorer.address import ListenAddress
+from bitfold.explorer.notebook import Explorer, show
 
-__all__ = ["ListenAddress"]
+__all__ = ["Explorer", "ListenAddress", "show"]

@@ -16,21 +16,21 @@ from starlette.types import ASGIApp
 from bitfold._threads import count_threads
 from bitfold._version import __version__
 from bitfold.explorer import problems, schemas
-from bitfold.explorer.api import router
 from bitfold.explorer.guard import AccessRules, Guard
 from bitfold.explorer.request_body import BodyLedger
-from bitfold.explorer.workspace import Workspace
+from bitfold.explorer.routes import analysis, items, maps, search, selection
+from bitfold.explorer.startup import Startup
 
 PAGE = Path(__file__).parent / "page"
 
 
-def create_app(workspace: Workspace, rules: AccessRules) -> ASGIApp:
+def create_app(startup: Startup, rules: AccessRules) -> ASGIApp:
     """Create the application.
 
     Parameters
     ----------
-    workspace
-        What to show.
+    startup
+        What to show, when it is ready.
     rules
         What a request must have.
 
@@ -46,10 +46,12 @@ def create_app(workspace: Workspace, rules: AccessRules) -> ASGIApp:
         docs_url=None,
         redoc_url=None,
         lifespan=_lifespan,
-        responses={status: {"model": schemas.Problem} for status in (403, 404, 422)},
+        responses={status: {"model": schemas.Problem} for status in (403, 404, 422, 503)},
     )
-    app.state.workspace = workspace
-    app.include_router(router)
+    app.state.startup = startup
+    app.state.is_framed = rules.is_framed
+    for routes in (items, maps, search, analysis, selection):
+        app.include_router(routes.router)
     app.add_api_route("/", _page("index.html"), include_in_schema=False)
     app.add_api_route("/docs", _page("docs.html"), include_in_schema=False)
     app.mount("/static", StaticFiles(directory=PAGE), "static")

@@ -61,7 +61,7 @@ class TimedConnection(H11Protocol):
             self.transport.abort()
 
     def _update_head_timer(self) -> None:
-        """Let the time run while no request is being answered."""
+        """Start the time limit, which applies while no request is being answered."""
         cycle: Any = self.cycle  # None before the first request
         if cycle is not None and not cycle.response_complete:
             self._stop_head_timer()

@@ -75,7 +75,7 @@ def describe_limit(n_pixels: int, size: str) -> str:
 
 
 def _check_size(image: Image.Image, content: bytes, max_bytes: int | None) -> None:
-    """Raise if decoding would need too much memory; ask for a smaller image if it can be had."""
+    """Raise if decoding would need too much memory; a large JPEG is decoded at a smaller size."""
     width, height = image.size
     n_pixels = width * height
     if n_pixels > MAX_PIXELS:

@@ -2,7 +2,8 @@
 
 A page of another site can make a browser send requests to this machine, and by changing what its
 own name resolves to it can even read the responses. So the Host header must name this server, the
-token must be present, and nothing may be framed, embedded or loaded from elsewhere.
+token must be present, and nothing may be framed, embedded or loaded from elsewhere. Only the page
+of a notebook may be framed, by pages of this machine.
 """
 
 from __future__ import annotations
@@ -22,17 +23,27 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bitfold.errors import BitfoldError
 from bitfold.explorer.queries import MAX_UPLOAD_BYTES
 
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors "
+)
+
 HEADERS = {
-    "content-security-policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    ),
+    "content-security-policy": f"{_POLICY}'none'",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
+
+FRAMED_HEADERS = {name: value for name, value in HEADERS.items() if name != "x-frame-options"} | {
+    "content-security-policy": (
+        f"{_POLICY}'self' http://localhost:* http://127.0.0.1:* https://localhost:* "
+        f"https://127.0.0.1:* vscode-webview:"
+    )
+}
+"""Headers of a page that notebooks on this machine may show in a frame."""
 
 _FORBIDDEN_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>bitfold explorer</title>
@@ -59,12 +70,15 @@ class AccessRules:
         Whether only this machine can reach the server.
     hosts
         Additional names of the server.
+    is_framed
+        Whether a notebook on this machine shows the page in a frame.
     """
 
     token: str
     port: int
     loopback: bool = True
     hosts: tuple[str, ...] = ()
+    is_framed: bool = False
 
     @property
     def cookie(self) -> str:
@@ -115,7 +129,8 @@ class Guard:
         if scope["type"] != "http":
             return  # web sockets are not used here; not accepting one closes it
         request = Request(scope)
-        send = _add_headers(send, self._new_cookie(request))
+        headers = FRAMED_HEADERS if self.rules.is_framed else HEADERS
+        send = _add_headers(send, headers, self._new_cookie(request))
         problem = self._find_problem(request)
         if problem is None:
             await self.app(scope, _LimitedBody(receive), send)
@@ -171,11 +186,11 @@ class _LimitedBody:
         return message
 
 
-def _add_headers(send: Send, cookie: str | None) -> Send:
+def _add_headers(send: Send, added: dict[str, str], cookie: str | None) -> Send:
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
-            headers.update(HEADERS)
+            headers.update(added)
             headers.setdefault("cache-control", "no-store")
             if cookie:
                 headers.append("set-cookie", cookie)

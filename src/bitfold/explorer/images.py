@@ -1,14 +1,14 @@
-"""Images of the items, from a folder or an array.
+"""Images of the items, from a folder, an array, or paths in a metadata column; by row.
 
-No file is ever opened by a name in a request: a request contains an id, and the files are those
-listed at startup.
+No file is ever opened by a name in a request: a request contains a number, and the files are those
+listed at startup or named by the metadata.
 """
 
 from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from io import BytesIO
 from math import isqrt
@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from bitfold._types import AnyArray, Ids
-from bitfold.errors import DataError, FormatError
+from bitfold._types import AnyArray, Ids, Int64Array
+from bitfold.errors import BitfoldError, DataError, FormatError
 from bitfold.explorer.decoding import MAX_PIXELS, decode_image, describe_limit
 from bitfold.io.formats.request import translate_errors
 
@@ -71,7 +71,7 @@ class ImageFolder(ImageSource):
     Parameters
     ----------
     files
-        The file of each item, by id.
+        The file of each item, by row.
     """
 
     def __init__(self, files: dict[int, Path]) -> None:
@@ -94,19 +94,22 @@ class ImageArray(ImageSource):
     pixels
         Array or memory map of shape (n, height, width) or (n, height, width, channels) with 1, 3
         or 4 channels.
+    file_rows
+        The row in the array of each item; None if the numbers are the same.
     """
 
-    def __init__(self, pixels: AnyArray) -> None:
+    def __init__(self, pixels: AnyArray, file_rows: Int64Array | None = None) -> None:
         super().__init__()
         self.pixels = pixels
+        self.file_rows = np.arange(len(pixels)) if file_rows is None else file_rows
         self._low, self._scale = _value_range(pixels)
 
     def __contains__(self, item: int) -> bool:
-        return 0 <= item < len(self.pixels)
+        return 0 <= item < len(self.file_rows)
 
     def load(self, item: int) -> Image.Image:
         """Return the image of an item in its original size."""
-        return self.draw(np.asarray(self.pixels[item]))
+        return self.draw(np.asarray(self.pixels[self.file_rows[item]]))
 
     def draw(self, values: AnyArray) -> Image.Image:
         """Convert pixel values to an image, scaled by the range of the whole array."""
@@ -118,23 +121,63 @@ class ImageArray(ImageSource):
         )
 
 
-def open_images(path: Path, ids: Ids) -> ImageSource:
+class ImageColumn(ImageSource):
+    """Images in files whose paths are metadata.
+
+    Parameters
+    ----------
+    read_path
+        Returns the path of an item, or None.
+    n_items
+        Number of items.
+    folders
+        Folders that relative paths start from; the first in which the file exists counts.
+    """
+
+    def __init__(
+        self, read_path: Callable[[int], str | None], n_items: int, folders: tuple[Path, ...]
+    ) -> None:
+        super().__init__()
+        self._read_path = read_path
+        self._n_items = n_items
+        self._folders = folders
+
+    def __contains__(self, item: int) -> bool:
+        return 0 <= item < self._n_items
+
+    def load(self, item: int) -> Image.Image:
+        """Return the image of an item in its original size."""
+        path = self._read_path(item)
+        candidates = [folder / path for folder in self._folders] if path else []
+        file = next((each for each in candidates if each.is_file()), None)
+        if file is None:
+            raise MissingImageError(f"The image {path!r} does not exist.")
+        return decode_image(file.read_bytes())
+
+
+class MissingImageError(BitfoldError, FileNotFoundError):
+    """The file of an image does not exist."""
+
+
+def open_images(path: Path, names: list[str], file_rows: Int64Array) -> ImageSource:
     """Open images in a folder, or in a ``.npy`` or ``.npz`` file.
 
     Files in a folder and its subfolders are assigned by name (``17.png`` is item 17). If they are
-    not named by id, sorted file names are assigned to ascending ids.
+    not named by id, sorted file names are assigned to the items in order.
 
     Parameters
     ----------
     path
         The folder or file.
-    ids
-        Ids of all items.
+    names
+        Ids of all items, by row.
+    file_rows
+        The row of each item in an array.
 
     Returns
     -------
     ImageSource
-        Images by id.
+        Images by row.
 
     Raises
     ------
@@ -146,37 +189,56 @@ def open_images(path: Path, ids: Ids) -> ImageSource:
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist.")
     if path.is_dir():
-        return ImageFolder(_assign_files(path, ids))
+        return ImageFolder(_assign_files(path, names))
     pixels = _check_images(_read_array(path), path)
-    if len(pixels) <= ids.max(initial=-1):
+    if len(pixels) <= file_rows.max(initial=-1):
         raise DataError(
-            f"{path} has {len(pixels)} images, but the index has ids up to {ids.max()}; "
-            f"row i must be the image of id i."
+            f"{path} has {len(pixels)} images, but the items go up to row {file_rows.max()}; row "
+            f"i must be the image of id i of an index, or of item i of a collection."
         )
-    return ImageArray(pixels)
+    return ImageArray(pixels, file_rows)
 
 
-def _assign_files(folder: Path, ids: Ids) -> dict[int, Path]:
+def open_images_by_id(path: Path, ids: Ids) -> ImageSource:
+    """Open images of the items of an index, by id; otherwise like :func:`open_images`."""
+    ascending = np.sort(ids)
+    images = open_images(path, list(map(str, ascending.tolist())), ascending)
+    if isinstance(images, ImageFolder):
+        return ImageFolder({int(ascending[row]): file for row, file in images.files.items()})
+    assert isinstance(images, ImageArray)
+    return ImageArray(images.pixels)
+
+
+def _assign_files(folder: Path, names: list[str]) -> dict[int, Path]:
     """Return the file of each item."""
-    files = sorted(_list_images(folder), key=lambda file: file.relative_to(folder).as_posix())
+    files = sorted(_list_images(folder), key=lambda file: _sort_key(file.relative_to(folder)))
     if not files:
         raise FormatError(f"{folder} contains no images ({', '.join(sorted(SUFFIXES))}).")
-    items = set(ids.tolist())
-    numbers = [int(file.stem) if file.stem.isdecimal() else -1 for file in files]
-    numbered = min(numbers) >= 0 and len(set(numbers)) == len(numbers)
+    by_stem = {_normalize(file.stem): file for file in files}
+    rows = {name: row for row, name in enumerate(names)}
     # By name only if all match: 1.png to 9.png are not named by the ids 0 to 8.
-    if numbered and (items <= set(numbers) or set(numbers) <= items):
-        return {
-            number: file for number, file in zip(numbers, files, strict=True) if number in items
-        }
-    if len(files) != len(ids):
+    is_named = len(by_stem) == len(files) and (
+        rows.keys() <= by_stem.keys() or by_stem.keys() <= rows.keys()
+    )
+    if is_named:
+        return {rows[stem]: file for stem, file in by_stem.items() if stem in rows}
+    if len(files) != len(names):
         raise DataError(
-            f"{folder} has {len(files)} images for {len(ids)} items; name them by id, as in "
+            f"{folder} has {len(files)} images for {len(names)} items; name them by id, as in "
             f"17.png, or provide one image per item."
         )
-    if numbered:
-        files = [file for _, file in sorted(zip(numbers, files, strict=True))]
-    return dict(zip(np.sort(ids).tolist(), files, strict=True))
+    return dict(enumerate(files))
+
+
+def _normalize(stem: str) -> str:
+    """Return a file name without leading zeros if it is a number, as ids are written."""
+    return str(int(stem)) if stem.isascii() and stem.isdecimal() else stem
+
+
+def _sort_key(path: Path) -> tuple[str, int, str]:
+    """Sort by folder, then by number if the name is one, then by name."""
+    is_number = path.stem.isascii() and path.stem.isdecimal()
+    return path.parent.as_posix(), int(path.stem) if is_number else -1, path.name
 
 
 def _list_images(folder: Path) -> Iterator[Path]:

@@ -1,47 +1,54 @@
-"""The map: the base set in two dimensions by t-SNE, and the items placed in it by induction."""
+"""The map: anchors in two dimensions by t-SNE, and all items placed between them by induction.
+
+The anchors are the base set of the model, or some of the items. Only they are embedded, so time
+grows with the number of items as slowly as encoding does, and memory hardly at all.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from bitfold import _validation
-from bitfold._types import AnyArray, Float32Array, Ids, Int32Array, StepCallback
+from bitfold._threads import map_blocks
+from bitfold._types import (
+    AnyArray,
+    Float32Array,
+    Int32Array,
+    ProgressCallback,
+    StepCallback,
+    UInt16Array,
+)
 from bitfold.codes import Codes
-from bitfold.embedding import TSNE
+from bitfold.explorer import map_cache
+from bitfold.explorer.anchors import N_ANCHORS, N_NEIGHBORS, place_anchors
 from bitfold.explorer.items import UNLABELED, Items
 from bitfold.explorer.models import IndexedModel
 from bitfold.hashers import Hasher
 from bitfold.hashers.base.base_set import BaseSetHasher
 from bitfold.induction import induce, learn_bandwidth
-from bitfold.io import Rows, cache, model_file
+from bitfold.io import Rows, cache
 from bitfold.neighbors import NearestBasePoints
 
-PERPLEXITY = 15.0
-"""Perplexity of the map; larger than for codes, so that clusters are visible."""
-
-N_ANCHORS = 1000
-"""Maximum number of points placed by t-SNE; more would break up into fragments.
-
-Anchors are the base points of the model, or items if it has none. All others are placed by
-induction from them.
-"""
-
-N_NEIGHBORS = 5
-"""Number of anchors per item, if the model does not define it."""
+N_SAMPLE = 4096
+"""Number of items that anchors and the bandwidth are taken from."""
 
 N_VOTERS = 9
 """Number of nearest items whose labels decide the label of a base point."""
 
-_MIN_POINTS = 8
-"""Fewer points are placed on a circle instead."""
+MAX_COORDINATE = 65535
+"""Coordinates are stored as 16-bit integers; this is 1."""
 
-_MAP_VERSION = 2
-"""Increased when the same points give another map, so that cached maps are recomputed."""
+_MARGIN = 0.03
+"""Empty border of the map, as a fraction of its side."""
+
+_ROWS_PER_BLOCK = 2048
+
+_MAP_VERSION = 4
+"""Increased when the same items give another map, so that cached maps are recomputed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +60,7 @@ class MapPlacement:
     base
         Anchors, relative to the center of the hasher.
     positions
-        Their positions on the map.
+        Their positions.
     bandwidth
         σ of the weights.
     hasher
@@ -75,25 +82,51 @@ class MapPlacement:
         return induce(self.base.find(rows), self.positions, self.bandwidth)
 
 
+class MapBox(NamedTuple):
+    """The square that is shown: positions in it have coordinates from 0 to 1."""
+
+    left: float
+    bottom: float
+    side: float
+
+    @classmethod
+    def around(cls, positions: Float32Array) -> MapBox:
+        """Return the smallest square around positions, with a margin."""
+        low, high = positions.min(axis=0), positions.max(axis=0)
+        side = float(max(*(high - low), 1e-6)) * (1 + 2 * _MARGIN)
+        left, bottom = ((low + high - side) / 2).tolist()
+        return cls(left, bottom, side)
+
+    def scale(self, positions: Float32Array) -> Float32Array:
+        """Return coordinates from 0 to 1."""
+        corner = np.array([self.left, self.bottom], np.float32)
+        scaled: Float32Array = np.clip((positions - corner) / np.float32(self.side), 0, 1)
+        return scaled
+
+
 class ItemMap(NamedTuple):
     """A map of the items of one model.
 
-    ``base`` and ``base_labels`` belong to the base set of the model and are empty if it has none;
-    ``ids``, ``points`` and ``codes`` belong to the sample of items shown.
+    ``points`` are the coordinates of the items by row, in steps of 1 / 65535. ``base`` and
+    ``base_labels`` belong to the base set of the model, and are empty if it has none.
     """
 
+    points: UInt16Array
     base: Float32Array
     base_labels: Int32Array
-    ids: Ids
-    points: Float32Array
-    codes: Codes
+    box: MapBox
     placement: MapPlacement
+    digest: str
+
+    def locate(self, vector: AnyArray | None, codes: Codes) -> list[float] | None:
+        """Return the coordinates of a query; None if its vector is needed and missing."""
+        vectors = None if vector is None else vector[None]
+        position = self.placement.place(vectors, codes)
+        return None if position is None else self.box.scale(position)[0].tolist()
 
 
-def compute_map(
-    model: IndexedModel, items: Items, n_sample: int, seed: int, on_step: StepCallback
-) -> ItemMap:
-    """Compute the map of a model.
+def compute_map(model: IndexedModel, items: Items, progress: ProgressCallback) -> ItemMap:
+    """Compute the map of a model, or read it from the cache.
 
     Parameters
     ----------
@@ -101,53 +134,87 @@ def compute_map(
         The model and its codes.
     items
         What is known about the items; vectors improve the map.
-    n_sample
-        Number of items to show.
-    seed
-        Seed for choosing the items.
-    on_step
-        Called with (done, total).
+    progress
+        Called with (stage, done, total).
 
     Returns
     -------
     ItemMap
         The map.
     """
-    drawn = np.random.default_rng(seed).permutation(len(model.ids))[:n_sample]
-    ids = np.sort(model.ids[drawn])
-    codes = model.codes(ids)
-    fits = items.vectors is not None and items.vectors.shape[1] == model.hasher.n_features_in_
-    vectors = np.asarray(items.vectors[ids]) if fits and items.vectors is not None else None
-    if vectors is not None:
-        _validation.check_finite(vectors, "the items", name="vectors")
-    placement = _make_placement(model, vectors, codes, on_step)
-    points = placement.place(vectors, codes)
-    assert points is not None  # vectors are given wherever they are needed
-    has_base_set = isinstance(model.hasher, BaseSetHasher)
-    base = placement.positions if has_base_set else placement.positions[:0]
-    labels = _label_base_points(base, points, items.labels_of(ids))
-    return ItemMap(base, labels, ids, points, codes, placement)
+    sample = np.sort(np.random.default_rng(0).permutation(len(items))[:N_SAMPLE])
+    vectors = None
+    if items.vectors is not None and items.vectors.width == model.hasher.n_features_in_:
+        vectors = items.vectors.take(sample)
+    codes = model.codes(sample)
+    placement = _make_placement(model, vectors, codes, partial(progress, "map of the anchors"))
+    box = MapBox.around(placement.positions)
+    digest = _digest(model, vectors, placement)
+    points = map_cache.read_array(digest)
+    if points is None or points.shape != (len(items), 2) or points.dtype != np.uint16:
+        points = _place_all(model, items, placement, box, partial(progress, "map of the items"))
+        map_cache.write_array(digest, points)
+    has_base = _anchor_hasher(model, vectors) is not None
+    base = box.scale(placement.positions if has_base else placement.positions[:0])
+    shown = (points[sample] / MAX_COORDINATE).astype(np.float32)
+    labels = _label_base_points(base, shown, items.labels_of(sample))
+    return ItemMap(points, base, labels, box, placement, digest)
+
+
+def _place_all(
+    model: IndexedModel,
+    items: Items,
+    placement: MapPlacement,
+    box: MapBox,
+    on_step: StepCallback,
+) -> UInt16Array:
+    """Return the coordinates of all items, placed block by block."""
+    by_code = placement.hasher is None
+    n = model.n_distinct if by_code else len(items)
+    out = np.empty((n, 2), np.uint16)
+
+    def work(first: int) -> int:
+        part = slice(first, min(first + _ROWS_PER_BLOCK, n))
+        if by_code or items.vectors is None:
+            placed = placement.place(None, model.distinct[part])
+        else:
+            vectors = items.vectors.take(np.arange(part.start, part.stop))
+            placed = placement.place(vectors, model.distinct[:0])
+        assert placed is not None  # vectors are given where they are needed
+        out[part] = np.round(box.scale(placed) * MAX_COORDINATE)
+        return part.stop
+
+    for done in map_blocks(work, range(0, n, _ROWS_PER_BLOCK)):
+        on_step(done, n)
+    return out[model.bucket_of] if by_code else out
 
 
 def _make_placement(
     model: IndexedModel, vectors: AnyArray | None, codes: Codes, on_step: StepCallback
 ) -> MapPlacement:
-    """Use the base set of the model as anchors, or else some of the items shown."""
-    hasher = model.hasher
-    if isinstance(hasher, BaseSetHasher):
-        positions = _positions(hasher.base_set_, on_step)
+    """Use the base set of the model as anchors, or else some of the items."""
+    hasher, based = model.hasher, _anchor_hasher(model, vectors)
+    if based is not None:
+        positions = place_anchors(based.base_set_, on_step)
         if vectors is not None:
-            base = hasher.nearest_base_points
-            return MapPlacement(base, positions, hasher.bandwidth_, hasher)
-        points = _signs(Codes.from_bits(hasher.bit_embedding_ > 0))
-        return _learn_placement(points, positions, hasher.n_neighbors_, None, _signs(codes))
+            base = based.nearest_base_points
+            return MapPlacement(base, positions, based.bandwidth_, hasher)
+        points = _signs(Codes.from_bits(based.bit_embedding_ > 0))
+        return _learn_placement(points, positions, based.n_neighbors_, None, _signs(codes))
     rows = _signs(codes) if vectors is None else _center_rows(vectors, hasher)
     # t-SNE would only push equal points apart.
     anchors = np.unique(rows, axis=0)
     some = np.random.default_rng(0).permutation(len(anchors))[:N_ANCHORS]
     anchors = np.ascontiguousarray(anchors[some])
     reader = None if vectors is None else hasher
-    return _learn_placement(anchors, _positions(anchors, on_step), N_NEIGHBORS, reader, rows)
+    return _learn_placement(anchors, place_anchors(anchors, on_step), N_NEIGHBORS, reader, rows)
+
+
+def _anchor_hasher(model: IndexedModel, vectors: AnyArray | None) -> BaseSetHasher | None:
+    """Return the hasher whose base set the anchors are; None if they are items."""
+    based = model.base_hasher
+    # The codes of a DualHasher are longer than those of its base set.
+    return based if vectors is not None or based is model.hasher else None
 
 
 def _center_rows(vectors: AnyArray, hasher: Hasher) -> Float32Array:
@@ -167,41 +234,19 @@ def _learn_placement(
     return MapPlacement(base, positions, learn_bandwidth(base.find(rows)), hasher)
 
 
-def _positions(points: Float32Array, on_step: StepCallback) -> Float32Array:
-    """Return positions of points on the map, from the cache if they were computed before."""
-    content = f"{_MAP_VERSION} {PERPLEXITY} {cache.hash_arrays(points)}"
-    name = hashlib.sha256(content.encode()).hexdigest()[:32]
-    path = cache.cache_root() / "explorer" / f"{name}.map"
-    with suppress(OSError, ValueError, KeyError):
-        cached = model_file.read_model(path).arrays["positions"]
-        if cached.shape == (len(points), 2) and np.isfinite(cached).all():
-            return np.ascontiguousarray(cached, np.float32)
-    positions = _embed(points, on_step)
-    # If the cache cannot be written, the map is recomputed next time.
-    with suppress(OSError):
-        cache.make_cache_folder("explorer")
-        model_file.write_model(path, model_file.StoredModel("map", {}, {"positions": positions}))
-    return positions
-
-
-def _embed(points: Float32Array, on_step: StepCallback) -> Float32Array:
-    n = len(points)
-    if n < _MIN_POINTS:
-        angles = 2 * np.pi * np.arange(n) / n
-        return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
-    if n > N_ANCHORS:
-        some = np.sort(np.random.default_rng(0).permutation(n)[:N_ANCHORS])
-        placed = _embed(points[some], on_step)
-        anchors = NearestBasePoints(np.ascontiguousarray(points[some]), N_NEIGHBORS)
-        neighbors = anchors.find(points)
-        return induce(neighbors, placed, learn_bandwidth(neighbors))
-    method = TSNE(perplexity=min(PERPLEXITY, n / 4))
-    return np.ascontiguousarray(method.embed(points, 2, rng=0, on_step=on_step), np.float32)
-
-
 def _signs(codes: Codes) -> Float32Array:
     """Return codes as points of ±1."""
     return codes.unpack().astype(np.float32) * 2 - 1
+
+
+def _digest(model: IndexedModel, vectors: AnyArray | None, placement: MapPlacement) -> str:
+    """Return a digest of all that the map depends on; of the vectors, a sample represents all."""
+    parts: list[AnyArray] = [model.distinct.packed, model.offsets, model.rows]
+    parts.append(placement.positions)
+    content = [_MAP_VERSION, placement.bandwidth, model.hasher.model_digest]
+    arrays = parts if vectors is None else [*parts, vectors]
+    text = " ".join(map(str, [*content, cache.hash_arrays(*arrays)]))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _label_base_points(base: Float32Array, points: Float32Array, labels: Int32Array) -> Int32Array:

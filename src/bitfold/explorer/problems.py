@@ -14,6 +14,7 @@ from bitfold.errors import DataError, ParameterError
 from bitfold.explorer.guard import UploadTooLargeError
 from bitfold.explorer.queries import NotFoundError
 from bitfold.explorer.request_body import OverloadedError, SlowClientError
+from bitfold.explorer.startup import NotReadyError
 
 _STATUS: dict[type[Exception], int] = {
     ClientDisconnect: 400,
@@ -22,6 +23,7 @@ _STATUS: dict[type[Exception], int] = {
     UploadTooLargeError: 413,
     ParameterError: 422,
     DataError: 422,
+    NotReadyError: 503,
     OverloadedError: 503,
 }
 """HTTP status by exception class; any other exception is 500."""
@@ -62,7 +64,8 @@ def _handle_http_error(request: Request, error: Any) -> JSONResponse:
 
 def _handle_invalid_request(request: Request, error: Any) -> JSONResponse:
     first = error.errors()[0]
-    name, value = first["loc"][-1], str(first.get("input"))
+    # A body that is not JSON has no location.
+    name, value = (first["loc"] or ("the body",))[-1], str(first.get("input"))
     message = first["msg"].removeprefix("Input ")
     return _problem(422, f"{name} {message[0].lower()}{message[1:]}, got {value[:40]}.")
 

@@ -37,13 +37,14 @@ class NotFoundError(BitfoldError, LookupError):
 
 
 class Query(NamedTuple):
-    """A query; ``item`` or ``vector`` or both are known, ``image`` is the path of its image."""
+    """A query: an item by its row, a vector, or a code; ``image`` is the path of its image."""
 
     key: str
     title: str
     item: int | None = None
     vector: Float64Array | None = None
     image: str | None = None
+    code: str | None = None
 
 
 class Upload(NamedTuple):

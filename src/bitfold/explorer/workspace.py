@@ -1,43 +1,36 @@
-"""Everything the explorer shows: items, models, maps, statistics and uploads."""
+"""Everything the explorer shows: items, models with their maps, queries and uploads."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
-from bitfold._types import Int32Array, ProgressCallback
-from bitfold.codes import Codes
+from bitfold._types import BoolArray, Float32Array, Float64Array, Int64Array
+from bitfold.codes import Codes, count_bytes
 from bitfold.errors import DataError, ParameterError
-from bitfold.explorer.exact_search import ExactSearch
-from bitfold.explorer.image_features import ImageFeatures, find_image_features
-from bitfold.explorer.images import encode_png
+from bitfold.explorer.code_search import CodeQuery, align_signs, weigh_parts
+from bitfold.explorer.columns import ColumnReader
+from bitfold.explorer.image_features import ImageFeatures
+from bitfold.explorer.images import MissingImageError, encode_png
 from bitfold.explorer.items import UNLABELED, Items
-from bitfold.explorer.models import IndexedModel, RadiusCounts
-from bitfold.explorer.plane_map import ItemMap, compute_map
+from bitfold.explorer.model_view import ModelView
+from bitfold.explorer.models import RadiusCounts
+from bitfold.explorer.plane_map import MAX_COORDINATE
 from bitfold.explorer.queries import NotFoundError, Query, Upload, Uploads, read_upload
-from bitfold.explorer.statistics import BitStatistics, compute_statistics
-from bitfold.hashers.base.base_set import BaseSetHasher
-from bitfold.search import Hits
+from bitfold.hashers import DualHasher
 
-_ITEM = re.compile(r"item:(-?[0-9]{1,19})")
+_ITEM = re.compile(r"item:(.{1,500})", re.DOTALL)
+_POINT = re.compile(r"point:([0-9]{1,9})")
+_CODE = re.compile(r"code:([0-9a-f]{2,256})")
 _BASE = re.compile(r"base:([0-9]{1,3}):([0-9]{1,9})")
+_UPLOAD = re.compile(r"upload:[0-9a-f]*")
 
-KEY_PATTERN = rf"^({_ITEM.pattern}|{_BASE.pattern}|upload:[0-9a-f]*)$"
+KEY_PATTERN = "^({})$".format(
+    "|".join(each.pattern for each in (_ITEM, _POINT, _CODE, _BASE, _UPLOAD))
+)
 """Keys of queries, as documented in the API."""
-
-
-class ModelView(NamedTuple):
-    """A model with its map and statistics."""
-
-    model: IndexedModel
-    map: ItemMap
-    statistics: BitStatistics
-    labels_by_bucket: Int32Array | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +40,7 @@ class Workspace:
     items: Items
     views: list[ModelView]
     features: ImageFeatures | None
-    exact_search: ExactSearch | None
+    columns: ColumnReader
     uploads: Uploads = field(default_factory=Uploads)
 
     def view(self, number: int) -> ModelView:
@@ -56,18 +49,36 @@ class Workspace:
             raise NotFoundError(f"Model {number} does not exist; there are {len(self.views)}.")
         return self.views[number]
 
+    def row(self, point: int) -> int:
+        """Return the row of a point."""
+        if not 0 <= point < len(self.items):
+            raise NotFoundError(f"Point {point} does not exist; there are {len(self.items)}.")
+        return int(self.items.order[point])
+
+    def filter(self, where: str | None, find: str | None) -> Int64Array | None:
+        """Return the rows that meet a filter, ascending; None if all do."""
+        selected = self.items.table.select(where or None, find or None)
+        return None if selected is None else selected.rows
+
     def query(self, key: str) -> Query:
-        """Return the query of a key: ``item:17``, ``base:0:17`` (of model 0) or ``upload:…``."""
+        """Return the query of a key, such as ``item:17``, ``base:0:17`` or ``upload:…``."""
         if match := _ITEM.fullmatch(key):
-            return self._item(int(match[1]))
+            row = self.items.table.ids.find(match[1])
+            if row is None:
+                raise NotFoundError(f"Item {match[1][:60]} does not exist.")
+            return self._item(row)
+        if match := _POINT.fullmatch(key):
+            return self._item(self.row(int(match[1])))
+        if match := _CODE.fullmatch(key):
+            return Query(key, "code", code=match[1])
         if match := _BASE.fullmatch(key):
             return self._base_point(int(match[1]), int(match[2]))
-        if key.startswith("upload:"):
+        if _UPLOAD.fullmatch(key):
             upload = self.uploads[key]
             image = f"/api/uploads/{key[7:]}/image" if upload.image else None
             title = "uploaded image" if upload.image else "uploaded vector"
             return Query(key, title, vector=upload.vector, image=image)
-        requirement = "item:…, base:…:… or upload:…"
+        requirement = "item:…, point:…, code:…, base:…:… or upload:…"
         raise ParameterError("query", "the request", requirement, repr(key[:40]))
 
     def upload(self, content: bytes) -> Upload:
@@ -80,45 +91,71 @@ class Workspace:
         return self.uploads.keep(vector, image)
 
     def code(self, query: Query, view: ModelView) -> Codes:
-        """Return the code of a query: from the index if it is an item, otherwise from the model."""
-        if query.item is not None and query.item in view.model:
+        """Return the code of a query: that of an item is stored, others are computed."""
+        if query.item is not None:
             return view.model.codes([query.item])
-        if query.vector is None:
-            raise NotFoundError(f"The index of {view.model.name} has no item {query.item}.")
-        return view.model.encode(query.vector)
+        if query.code is not None:
+            return _parse_code(query.code, view.model.n_bits)
+        assert query.vector is not None  # every other query has one
+        return view.model.encode(self._check_width(query, view))
+
+    def embedding(self, query: Query, view: ModelView) -> Float32Array | None:
+        """Return the reals behind the bits of a query; None if its vector is unknown."""
+        if query.vector is None or len(query.vector) != view.model.hasher.n_features_in_:
+            return None
+        return align_signs(view.model.embed(query.vector), self.code(query, view))
+
+    def code_query(
+        self, query: Query, view: ModelView, rank: str | None, weight: float | None
+    ) -> CodeQuery:
+        """Return what to search: ``rank`` is "embedding", "hamming" or None for the better one."""
+        code = self.code(query, view)
+        reals = None if rank == "hamming" else self.embedding(query, view)
+        if rank == "embedding" and reals is None:
+            requirement = '"hamming" for a query without a vector'
+            raise ParameterError("rank", "the request", requirement, rank)
+        hasher = view.model.hasher
+        if weight is not None:
+            if not isinstance(hasher, DualHasher):
+                requirement = "left out, because the codes have no coarse part"
+                raise ParameterError("coarse_weight", "the request", requirement, weight)
+            learned = 1.0 if reals is None else hasher.coarse_weight
+            if reals is None:
+                reals = align_signs(np.ones(view.model.n_bits, np.float32), code)
+            reals = weigh_parts(reals, hasher.n_coarse_bits_, weight, learned)
+        vector = query.vector if view.vectors is not None else None
+        return CodeQuery(code, reals, vector, query.item)
 
     def position(self, query: Query, view: ModelView) -> list[float] | None:
-        """Return the position of a query on the map, or None if it has no vector."""
+        """Return the coordinates of a query on the map, or None if its vector is needed."""
+        if query.item is not None:
+            x, y = (view.map.points[query.item] / MAX_COORDINATE).tolist()
+            return [x, y]
         fits = query.vector is not None and len(query.vector) == view.model.hasher.n_features_in_
-        vectors = query.vector[None] if fits and query.vector is not None else None
-        position = view.map.placement.place(vectors, self.code(query, view))
-        return None if position is None else [float(value) for value in position[0]]
+        return view.map.locate(query.vector if fits else None, self.code(query, view))
 
-    def nearest(self, query: Query, view: ModelView, k: int) -> Hits:
-        """Return the items with the nearest codes, without the query itself."""
-        return view.model.nearest(self.code(query, view), k, exclude=query.item)
+    def alike(self, query: Query) -> BoolArray | None:
+        """Return which rows have the label of a query; None if it has none."""
+        label = self.items.label_of(query.item)
+        if label == UNLABELED or self.items.labels is None:
+            return None
+        same: BoolArray = self.items.labels.numbers == label
+        return same
 
     def count_within(self, query: Query, view: ModelView) -> RadiusCounts:
         """Count the items within each radius of a query, and those with its label."""
-        alike = None
-        label = self.items.label_of(query.item)
-        if label != UNLABELED and view.labels_by_bucket is not None:
-            alike = view.labels_by_bucket == label
-        return view.model.count_within(self.code(query, view), alike, exclude=query.item)
+        code = self.code(query, view)
+        return view.model.count_within(code, self.alike(query), exclude=query.item)
 
-    def exact(self, query: Query, k: int) -> Hits:
-        """Return the items with the nearest vectors in ℓ2, without the query itself."""
-        if self.exact_search is None:
-            raise NotFoundError("Exact neighbors need the vectors; start with --vectors.")
-        if query.vector is None:
-            raise NotFoundError(f"Item {query.item} has no vector.")
-        return self.exact_search.nearest(query.vector, k, exclude=query.item)
-
-    def image(self, item: int) -> bytes:
+    def image(self, row: int) -> bytes:
         """Return the image of an item as PNG."""
-        if self.items.images is None or item not in self.items.images:
-            raise NotFoundError(f"Item {item} has no image.")
-        return self.items.images.png(item)
+        images = self.items.images
+        if images is None or row not in images:
+            raise NotFoundError("This item has no image.")
+        try:
+            return images.png(row)
+        except MissingImageError as error:
+            raise NotFoundError(str(error)) from None
 
     def base_image(self, model: int, number: int) -> bytes:
         """Return a base point as PNG, if vectors are pixels."""
@@ -127,15 +164,23 @@ class Workspace:
             raise NotFoundError(f"Base point {number} has no image.")
         return encode_png(self.features.draw(point.vector))
 
-    def _item(self, item: int) -> Query:
-        vector = self.items.vector(item)
-        if vector is None and not any(item in view.model for view in self.views):
-            raise NotFoundError(f"Item {item} does not exist.")
-        return Query(f"item:{item}", f"item {item}", item, vector, self.items.image_path(item))
+    def _check_width(self, query: Query, view: ModelView) -> Float64Array:
+        width = view.model.hasher.n_features_in_
+        assert query.vector is not None
+        if len(query.vector) != width:
+            raise NotFoundError(
+                f"{view.model.name} needs vectors of {width} numbers, got {len(query.vector)}."
+            )
+        return query.vector
+
+    def _item(self, row: int) -> Query:
+        [name] = self.items.table.ids.names(np.array([row]))
+        vector = self.items.vector(row)
+        return Query(f"item:{name}", f"item {name}", row, vector, self.items.image_path(row))
 
     def _base_point(self, model: int, number: int) -> Query:
-        hasher = self.view(model).model.hasher
-        if not isinstance(hasher, BaseSetHasher) or not 0 <= number < len(hasher.base_set_):
+        hasher = self.view(model).model.base_hasher
+        if hasher is None or not 0 <= number < len(hasher.base_set_):
             raise NotFoundError(f"Model {model} has no base point {number}.")
         vector = hasher.base_points_[number]
         is_image = self.features is not None and self.features.draws(len(vector))
@@ -143,54 +188,10 @@ class Workspace:
         return Query(f"base:{model}:{number}", f"base point {number}", None, vector, image)
 
 
-def prepare_workspace(
-    models: list[IndexedModel],
-    items: Items,
-    n_sample: int,
-    progress_of: Callable[[str], ProgressCallback],
-) -> Workspace:
-    """Compute what the first page needs: image features, maps, statistics.
-
-    Parameters
-    ----------
-    models
-        Models with their indexes.
-    items
-        What is known about the items.
-    n_sample
-        Number of items on a map.
-    progress_of
-        Returns the progress callback for a model name.
-
-    Returns
-    -------
-    Workspace
-        Ready to be served.
-    """
-    views = [_make_view(model, items, n_sample, progress_of(model.name)) for model in models]
-    exact = None if items.vectors is None else ExactSearch(items.vectors, models[0].__contains__)
-    return Workspace(items, views, _find_features(models, items), exact)
-
-
-def _make_view(
-    model: IndexedModel, items: Items, n_sample: int, progress: ProgressCallback
-) -> ModelView:
-    drawn = compute_map(model, items, n_sample, 0, partial(progress, "map"))
-    progress("statistics", 0, 1)
-    labels = None if items.labels is None else items.labels_of(model.buckets.ids)
-    return ModelView(model, drawn, compute_statistics(model, items), labels)
-
-
-def _find_features(models: list[IndexedModel], items: Items) -> ImageFeatures | None:
-    images = items.images
-    if images is None:
-        return None
-    for model in models:
-        some = model.ids[np.linspace(0, len(model.ids) - 1, min(len(model.ids), 256)).astype(int)]
-        with_image = np.array([item for item in some.tolist() if item in images], np.int64)
-        if len(with_image):
-            width = model.hasher.n_features_in_
-            found = find_image_features(images, with_image, model.agreement, width)
-            if found is not None:
-                return found
-    return None
+def _parse_code(text: str, n_bits: int) -> Codes:
+    """Return a code written in hexadecimal digits."""
+    packed = np.frombuffer(bytes.fromhex(text), np.uint8) if len(text) % 2 == 0 else None
+    if packed is None or len(packed) != count_bytes(n_bits):
+        requirement = f"{2 * count_bytes(n_bits)} hexadecimal digits"
+        raise ParameterError("code", "the request", requirement, f"{len(text)}")
+    return Codes(packed[None], n_bits)

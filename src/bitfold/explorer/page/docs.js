@@ -2,8 +2,12 @@
 
 import { at, h } from "./dom.js";
 
-const nameOf = (reference) => reference.split("/").at(-1);
+/** @typedef {any} Schema a part of the OpenAPI description */
 
+/** @param {string} reference */
+const nameOf = (reference) => reference.split("/").at(-1) ?? "";
+
+/** @param {Schema} schema @returns {string} */
 function typeOf(schema) {
   if (!schema) return "";
   if (schema.$ref) return nameOf(schema.$ref);
@@ -14,13 +18,15 @@ function typeOf(schema) {
   return `${schema.type ?? "any"}${low !== "" || high !== "" ? ` ${low}…${high}` : ""}`;
 }
 
+/** @param {Schema} route */
 function parameters(route) {
   if (!route.parameters?.length) return null;
-  return h("table", {}, h("tbody", {}, route.parameters.map(({ name, required, schema, description }) => h("tr", {},
+  return h("table", {}, h("tbody", {}, route.parameters.map((/** @type {Schema} */ { name, required, schema, description }) => h("tr", {},
     h("td", {}, h("code", {}, name)), h("td", {}, typeOf(schema)),
     h("td", {}, required ? "required" : `default ${JSON.stringify(schema.default)}`), h("td", {}, description ?? "")))));
 }
 
+/** @param {Schema} schema @param {Record<string, Schema>} schemas @returns {string} */
 function shape(schema, schemas, depth = 0) {
   const known = schema?.$ref ? schemas[nameOf(schema.$ref)] : schema;
   if (!known?.properties || depth > 2) return typeOf(schema);
@@ -32,6 +38,7 @@ function shape(schema, schemas, depth = 0) {
   return `{\n${lines.join("\n")}\n${"  ".repeat(depth)}}`;
 }
 
+/** @param {string} path @param {string} method @param {Schema} route @param {Record<string, Schema>} schemas */
 function routeOf(path, method, route, schemas) {
   const answer = route.responses[200]?.content?.["application/json"]?.schema;
   return h("details", { class: "card route" },
@@ -44,9 +51,10 @@ async function begin() {
     const response = await fetch("/openapi.json");
     const described = await response.json();
     if (!response.ok) throw new Error(described.error);
+    /** @type {Map<string, HTMLElement[]>} */
     const groups = new Map();
     for (const [path, methods] of Object.entries(described.paths)) {
-      for (const [method, route] of Object.entries(methods)) {
+      for (const [method, route] of Object.entries(/** @type {Record<string, Schema>} */ (methods))) {
         const group = route.tags?.[0] ?? "other";
         groups.set(group, [...(groups.get(group) ?? []), routeOf(path, method, route, described.components.schemas)]);
       }
@@ -55,7 +63,7 @@ async function begin() {
     at("docs").replaceChildren(h("p", {}, described.info.description), h("div", { class: "route" }, h("pre", {}, curl)),
       ...[...groups].flatMap(([name, routes]) => [h("h2", {}, name), ...routes]));
   } catch (error) {
-    at("docs").replaceChildren(h("p", { class: "message" }, `The description could not be read: ${error.message}`));
+    at("docs").replaceChildren(h("p", { class: "message" }, `The description could not be read: ${error instanceof Error ? error.message : error}`));
   }
 }
 

@@ -1,106 +1,122 @@
-// The results: rows with image or text, label, code and distance; and the radius slider.
+// The results of a search: one entry per code. Items that share a code are a bucket, not a ranking.
 
-import { bitsOf, strip } from "./bits.js";
-import { colorOf } from "./colors.js";
-import { count, h, percent, svg } from "./dom.js";
+import * as api from "./api.js";
+import { row } from "./card.js";
+import { count, counted, h, short } from "./dom.js";
+import { bitsOf, strip } from "./strip.js";
 
-export function thumbnail(path, alt, kind = "thumb") {
-  if (!path) return null;
-  const image = h("img", { class: kind, src: path, alt, loading: "lazy", decoding: "async" });
-  // Small images are enlarged pixel by pixel, large ones smoothly.
-  image.addEventListener("load", () => image.classList.toggle("pixels", image.naturalWidth < 64));
-  image.addEventListener("error", () => image.replaceWith(h("span", { class: `${kind} none` }, "?")));
-  return image;
+/** @typedef {import("./types.js").Answer} Answer */
+/** @typedef {import("./types.js").Group} Group */
+/** @typedef {import("./types.js").Hit} Hit */
+/** @typedef {import("./types.js").About} About */
+
+/**
+ * @typedef {object} ListOptions
+ * @property {About} about
+ * @property {import("./types.js").ModelInfo} model
+ * @property {number} modelNumber
+ * @property {import("./types.js").Query} query
+ * @property {import("./api.js").Filter} filter
+ * @property {Map<string, number>} [others] position of ids in the other list
+ * @property {string} [otherName]
+ * @property {(key: string) => void} onPick
+ * @property {(code: string | null) => void} [onPoint]
+ */
+
+/** @param {Hit[]} hits */
+export const places = (hits) => new Map(hits.map((hit, i) => [hit.id, i + 1]));
+
+/** @param {Answer} answer */
+export const allHits = (answer) => answer.groups.flatMap((group) => group.hits);
+
+/** @param {Answer} answer @param {ListOptions} options */
+export function groupList(answer, options) {
+  if (!answer.groups.length) return h("p", { class: "empty" }, "No other items match. Remove a filter to search among more.");
+  return h("ol", { class: "groups" }, answer.groups.map((group) => h("li", {},
+    group.size > 1 ? bucket(group, answer, options) : hitRow(group.hits[0], options, group))));
 }
 
-export function tag(label, labels) {
-  if (label < 0) return null;
-  const dot = h("i", { class: "dot" });
-  dot.style.background = colorOf(label, labels.length);
-  return h("span", { class: "tag" }, dot, labels[label]);
+/** @param {Group} group @param {Answer} answer @param {ListOptions} options */
+function bucket(group, answer, options) {
+  const list = h("ul", { class: "members" }, group.hits.map((hit) => h("li", {}, hitRow(hit, options))));
+  const more = group.size > group.hits.length ? moreButton(group, list, options) : null;
+  const order = answer.order_inside === "exact" ? "ordered by exact distance" : "in no particular order";
+  const isSame = group.hamming === 0;
+  return h("section", { class: "bucket", "data-hamming": group.hamming },
+    h("header", {}, h("div", { class: "what" },
+      h("p", {}, h("b", {}, counted(group.size, "item")), isSame ? " share the code of the query, " : " share one code, ",
+        h("span", { class: "hint" }, order)),
+      codeOf(group.code, options)), distance(group)),
+    list, more);
 }
 
-// Rank of each id in the other list, to mark those in both.
-export const ranks = (hits) => new Map((hits ?? []).map((hit, i) => [hit.id, i + 1]));
+/** @param {Group} group @param {HTMLElement} list @param {ListOptions} options */
+function moreButton(group, list, options) {
+  const button = h("button", { type: "button", class: "more" });
+  const name = () => { button.textContent = `Show more of the ${count(group.size)}`; };
+  name();
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    try {
+      const { about, filter, modelNumber } = options;
+      const page = await api.bucket({ query: options.query.key, model: modelNumber, code: group.code, offset: list.children.length,
+        limit: 50, values: about.item_kind === "row", ...filter });
+      list.append(...page.hits.map((hit) => h("li", {}, hitRow(hit, options))));
+      button.hidden = list.children.length >= group.size || !page.hits.length;
+      name();
+    } catch (error) {
+      button.textContent = error instanceof api.Problem ? error.message : "This could not be loaded. Try again.";
+    }
+    button.disabled = false;
+  });
+  return button;
+}
 
-export function list(hits, { labels, query, nBits, others, otherName, distance, onPick, onPoint }) {
-  if (!hits.length) return h("p", { class: "empty" }, "There are no other items.");
-  const reference = bitsOf(query.code, nBits);
-  return h("ol", { class: "hits" }, hits.map((hit) => {
-    const rank = others?.get(hit.id);
-    const bits = hit.code === null ? null : bitsOf(hit.code, nBits);
-    const row = h("button", {
-      type: "button", class: "hit", "data-id": hit.id, onclick: () => onPick(`item:${hit.id}`),
-      onpointerenter: () => onPoint?.(bits), onpointerleave: () => onPoint?.(null),
-      onfocus: () => onPoint?.(bits), onblur: () => onPoint?.(null),
-    },
-    thumbnail(hit.image, `item ${hit.id}`),
-    h("span", { class: "what" },
-      h("span", { class: "name" }, h("b", {}, `#${hit.id}`), tag(hit.label, labels),
-        rank ? h("span", { class: "agrees", title: `number ${rank} ${otherName}` }, `✓ ${rank}`) : null),
-      hit.text ? h("span", { class: "text" }, hit.text) : null,
-      bits ? strip(bits, reference) : h("span", { class: "text" }, "not in this index")),
-    h("span", { class: "distance" }, distance(hit)));
-    row.classList.toggle("matches", Boolean(rank));
-    return h("li", {}, row);
+/** @param {string} code @param {ListOptions} options */
+function codeOf(code, { model, query }) {
+  const bits = bitsOf(code, model.n_bits);
+  return strip(bits, model.parts, { reference: bitsOf(query.code, model.n_bits) });
+}
+
+/** @param {Group} group */
+function distance(group) {
+  const parts = group.coarse_hamming === null ? null
+    : h("small", { title: "differing coarse bits + differing fine bits" }, `${group.coarse_hamming} + ${group.fine_hamming}`);
+  return h("span", { class: "distance" }, h("b", {}, count(group.hamming)), h("small", {}, group.hamming === 1 ? "bit" : "bits"), parts);
+}
+
+/** @param {Hit} hit @param {ListOptions} options @param {Group | null} group if it is alone in its bucket */
+function hitRow(hit, options, group = null) {
+  const { about, others, otherName } = options;
+  const place = others?.get(hit.id);
+  const mark = place ? h("span", { class: "agrees", title: `also number ${place} ${otherName}` }, "✓") : null;
+  const element = h("button", {
+    type: "button", class: `hit${place ? " matches" : ""}`, "data-id": hit.id, "data-point": hit.point,
+    onclick: () => options.onPick(`item:${hit.id}`),
+    onpointerenter: () => options.onPoint?.(group?.code ?? null), onpointerleave: () => options.onPoint?.(null),
+  }, row(hit, about, mark));
+  if (group) {
+    element.querySelector(".what")?.append(codeOf(group.code, options));
+    element.append(distance(group));
+    element.dataset.hamming = String(group.hamming);
+  } else if (hit.distance !== null && hit.distance !== undefined) {
+    element.append(h("span", { class: "distance" }, h("small", { title: "exact distance" }, short(hit.distance))));
+  }
+  return element;
+}
+
+/** The exact neighbors, nearest first. @param {Hit[]} hits @param {ListOptions} options */
+export function exactList(hits, options) {
+  if (!hits.length) return h("p", { class: "empty" }, "No other items match. Remove a filter to search among more.");
+  return h("ol", { class: "groups" }, hits.map((hit) => {
+    const { about, others, otherName } = options;
+    const place = others?.get(hit.id);
+    const mark = place ? h("span", { class: "agrees", title: otherName }, "✓") : null;
+    const bits = hit.hamming === null || hit.hamming === undefined ? "no code" : counted(hit.hamming, "bit");
+    return h("li", {}, h("button", {
+      type: "button", class: `hit${place ? " matches" : ""}`, "data-id": hit.id, "data-point": hit.point, onclick: () => options.onPick(`item:${hit.id}`),
+      onpointerenter: () => options.onPoint?.(hit.code ?? null), onpointerleave: () => options.onPoint?.(null),
+    }, row(hit, about, mark),
+    h("span", { class: "distance" }, h("b", {}, short(hit.distance ?? 0)), h("small", {}, bits))));
   }));
-}
-
-export const byHamming = (hit) => [h("b", {}, count(hit.hamming)), h("small", {}, hit.hamming === 1 ? "bit" : "bits")];
-
-export const byLength = (hit) => [
-  h("b", {}, short(hit.distance)),
-  h("small", {}, hit.hamming === null ? "" : `${hit.hamming} ${hit.hamming === 1 ? "bit" : "bits"}`),
-];
-
-const short = (value) => (value >= 1e5 || (value > 0 && value < 1e-3)
-  ? value.toExponential(2) : value.toLocaleString("en", { maximumSignificantDigits: 4 }));
-
-export class Radius {
-  constructor(nBits, nItems, radius, onChange) {
-    this.nBits = nBits;
-    this.nItems = nItems;
-    this.counts = null;
-    this.input = h("input", { type: "range", min: 0, max: nBits, value: radius, step: 1,
-      class: "slider", "aria-label": "Hamming radius" });
-    this.output = h("output", { class: "within" }, "…");
-    this.bars = svg("svg", { class: "bars", viewBox: "0 0 100 20", preserveAspectRatio: "none", "aria-hidden": "true" });
-    this.input.addEventListener("input", () => { this.say(); onChange(this.radius); });
-    this.element = h("div", { class: "radius" },
-      h("div", { class: "radius-head" }, h("span", {}, "Within radius"), this.output),
-      h("div", { class: "radius-body" }, this.bars, this.input));
-  }
-
-  get radius() {
-    return Number(this.input.value);
-  }
-
-  set(counts) {
-    this.counts = counts;
-    this.say();
-    this.paint();
-  }
-
-  say() {
-    if (!this.counts) return;
-    const hits = this.counts.within[this.radius];
-    const alike = this.counts.alike?.[this.radius];
-    const parts = [`${count(hits)} ${hits === 1 ? "item" : "items"}`, percent(hits / Math.max(this.nItems, 1))];
-    const same = alike !== undefined && hits ? `, ${percent(alike / hits)} of them with its label` : "";
-    this.output.replaceChildren(h("b", {}, `${this.radius}`), " bits: ", h("b", { class: "n" }, parts[0]), ` (${parts[1]})${same}`);
-    this.input.setAttribute("aria-valuetext", `radius ${this.radius}, ${parts[0]}`);
-    for (const bar of this.bars.children) bar.classList.toggle("in", Number(bar.dataset.d) <= this.radius);
-  }
-
-  paint() {
-    const { within } = this.counts;
-    const each = within.map((n, i) => n - (within[i - 1] ?? 0));
-    const most = Math.log1p(Math.max(...each, 1));
-    const width = 100 / each.length;
-    this.bars.replaceChildren(...each.map((n, d) => {
-      const height = n ? Math.max(20 * Math.log1p(n) / most, 1.2) : 0;
-      return svg("rect", { x: d * width, y: 20 - height, width: width * 0.8, height, "data-d": d });
-    }));
-    this.say();
-  }
 }

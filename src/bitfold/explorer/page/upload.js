@@ -1,12 +1,31 @@
 // Uploads: a file chosen, dropped or pasted, or numbers typed.
 
 import * as api from "./api.js";
-import { at } from "./dom.js";
+import { at, inputAt } from "./dom.js";
 
-export function listenForUploads(onTaken, complain) {
-  const dialog = at("upload");
+/** @typedef {import("./types.js").About} About */
+
+/** What can be uploaded. @param {About} about */
+function hint({ uploads, models }) {
+  const sizes = [...new Set(models.map(({ n_features: n }) => n))].join(" or ");
+  const vector = `a vector of ${sizes} numbers as .npy or text`;
+  const limit = `up to ${uploads.max_bytes >> 20} MiB`;
+  return uploads.image_features ? `An image (its ${uploads.image_features} are the vector) or ${vector}, ${limit}.` : `${vector.charAt(0).toUpperCase()}${vector.slice(1)}, ${limit}.`;
+}
+
+/**
+ * @param {About} about
+ * @param {(key: string) => void} onTaken
+ * @param {(error: unknown, element: HTMLElement) => void} complain
+ */
+export function listenForUploads(about, onTaken, complain) {
+  const dialog = /** @type {HTMLDialogElement} */ (at("upload"));
   const message = at("upload-message");
+  const file = inputAt("file");
+  at("upload-hint").textContent = hint(about);
+  if (!about.uploads.image_features) file.accept = ".npy,.txt,.csv,.json";
 
+  /** @param {Blob | string} content */
   async function send(content) {
     message.hidden = true;
     dialog.dataset.busy = "true";
@@ -19,25 +38,23 @@ export function listenForUploads(onTaken, complain) {
       complain(error, message);
     } finally {
       dialog.dataset.busy = "false";
-      at("file").value = "";
+      file.value = "";
     }
   }
 
+  /** @param {FileList | undefined | null} files */
+  const sendFirst = (files) => { if (files?.[0]) send(files[0]); };
   at("open-upload").addEventListener("click", () => { message.hidden = true; dialog.showModal(); });
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
-  at("file").addEventListener("change", (event) => { if (event.target.files[0]) send(event.target.files[0]); });
-  at("send-numbers").addEventListener("click", () => send(at("numbers").value));
+  file.addEventListener("change", () => sendFirst(file.files));
+  at("send-numbers").addEventListener("click", () => send(inputAt("numbers").value));
   // A file dropped anywhere on the page is an upload and must not replace the page.
   addEventListener("dragover", (event) => { event.preventDefault(); at("drop").classList.add("over"); });
   addEventListener("dragleave", () => at("drop").classList.remove("over"));
   addEventListener("drop", (event) => {
     event.preventDefault();
     at("drop").classList.remove("over");
-    const [file] = event.dataTransfer.files;
-    if (file) send(file);
+    sendFirst(event.dataTransfer?.files);
   });
-  addEventListener("paste", (event) => {
-    const [file] = event.clipboardData?.files ?? [];
-    if (file) send(file);
-  });
+  addEventListener("paste", (event) => sendFirst(event.clipboardData?.files));
 }

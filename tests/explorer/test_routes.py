@@ -55,6 +55,11 @@ def bomb(side: int) -> bytes:
     )
 
 
+def flatten(found: dict[str, Any]) -> list[str]:
+    """Return the ids of all hits of a search, in their order."""
+    return [hit["id"] for group in found["groups"] for hit in group["hits"]]
+
+
 def test_about_describes_models_and_items(client: httpx.Client) -> None:
     about = ask(client, "about")
     assert [model["name"] for model in about["models"]] == ["long", "short"]
@@ -62,22 +67,52 @@ def test_about_describes_models_and_items(client: httpx.Client) -> None:
     assert about["labels"] == [str(digit) for digit in range(10)]
     assert about["has_vectors"] and about["has_images"] and about["has_text"]
     assert about["uploads"]["image_features"] == "pixels × 16 / 255"
+    assert (about["item_kind"], about["notebook"]) == ("image", False)
+    assert [column["name"] for column in ask(client, "columns")] == ["text", "label"]
 
 
 @pytest.mark.parametrize("model", [0, 1])
-def test_search_equals_the_index_without_the_query(
-    client: httpx.Client, digits: Path, model: int
-) -> None:
+def test_search_groups_what_the_index_finds(client: httpx.Client, digits: Path, model: int) -> None:
     index = bf.HammingIndex.open(digits / f"{('long', 'short')[model]}.index")
-    hits = index.search(index.codes([17]), k=11)
-    wanted = [
-        (i, d) for i, d in zip(*(side[0].tolist() for side in hits[:2]), strict=True) if i != 17
-    ]
-    found = ask(client, "search", query="item:17", model=model)
-    assert [(int(h["id"]), h["distance"]) for h in found["hits"]] == wanted[:10]
+    near = index.within(index.codes([17]), 32)
+    wanted = dict(zip(near.ids.tolist(), near.distances.tolist(), strict=True))
+    del wanted[17]
+    found = ask(client, "search", query="item:17", model=model, rank="hamming", k=40)
+    assert found["order_inside"] == "exact" and found["rank"] == "hamming"
     assert found["query"]["code"] == index.codes([17]).packed.tobytes().hex()
-    codes = index.codes([int(h["id"]) for h in found["hits"]])
-    assert [h["code"] for h in found["hits"]] == [row.tobytes().hex() for row in codes.packed]
+    distances = [group["hamming"] for group in found["groups"]]
+    assert distances == sorted(distances)
+    for group in found["groups"]:
+        ids = [int(hit["id"]) for hit in group["hits"]]
+        assert {wanted[item] for item in ids} == {group["hamming"]}
+        code = bytes.fromhex(group["code"])
+        assert all(row.tobytes() == code for row in index.codes(ids).packed)
+        lengths = [hit["distance"] for hit in group["hits"]]
+        assert lengths == sorted(lengths)
+        assert group["n_tied"] == list(wanted.values()).count(group["hamming"])
+    assert [hit["rank"] for group in found["groups"] for hit in group["hits"]] == [*range(1, 41)]
+
+
+def test_asymmetric_search_is_that_of_the_index(client: httpx.Client, digits: Path) -> None:
+    index, hasher = bf.HammingIndex.open(digits / "long.index"), bf.load(digits / "long.bitfold")
+    X = np.load(digits / "vectors.npy")
+    hits = index.search(hasher.encode(X[[17]]), 30, query_embedding=hasher.embed(X[[17]]))
+    found = ask(client, "search", query="item:17", k=29, per_group=29)
+    scores = [group["score"] for group in found["groups"] for _ in group["hits"]]
+    assert found["rank"] == "embedding" and scores == sorted(scores)
+    np.testing.assert_allclose(scores, hits.distances[0][1:], rtol=1e-4, atol=1e-5)
+
+
+def test_a_bucket_is_paged(client: httpx.Client) -> None:
+    found = ask(client, "search", query="item:17", model=1, per_group=2)
+    group = max(found["groups"], key=lambda each: each["size"])
+    pages = [
+        ask(client, "bucket", query="item:17", model=1, code=group["code"], offset=at, limit=3)
+        for at in range(0, group["size"], 3)
+    ]
+    ids = [hit["id"] for page in pages for hit in page["hits"]]
+    assert len(set(ids)) == len(ids) == group["size"] == pages[0]["size"]
+    assert ids[:2] == [hit["id"] for hit in group["hits"]]
 
 
 def test_exact_equals_closest_neighbors(client: httpx.Client, digits: Path) -> None:
@@ -87,6 +122,9 @@ def test_exact_equals_closest_neighbors(client: httpx.Client, digits: Path) -> N
     assert [int(hit["id"]) for hit in hits] == [i for i in wanted.tolist() if i != 17]
     lengths = np.linalg.norm(X[wanted[1:]] - X[17], axis=1)
     np.testing.assert_allclose([hit["distance"] for hit in hits], lengths, rtol=1e-6)
+    filtered = ask(client, "exact", query="item:17", where="label = 3")["hits"]
+    labels = np.load(digits / "labels.npy")
+    assert all(labels[int(hit["id"])] == 3 for hit in filtered) and len(filtered) == 10
 
 
 def test_counts_within_each_radius(client: httpx.Client, digits: Path) -> None:
@@ -100,28 +138,97 @@ def test_counts_within_each_radius(client: httpx.Client, digits: Path) -> None:
         within = ask(client, "within", query="item:3", radius=radius, limit=1000)
         assert within["count"] == len(others)
         assert [int(hit["id"]) for hit in within["hits"]] == others.tolist()
-    ids = [int(item) for item in ask(client, "models/0/map")["ids"]]
-    bits = index.codes(ids).unpack() != index.codes([3]).unpack()
-    assert spread["sample"] == bits.sum(axis=1).tolist()
 
 
-def test_map_has_the_base_set_and_a_sample(client: httpx.Client, digits: Path) -> None:
-    drawn, labels = ask(client, "models/0/map"), np.load(digits / "labels.npy")
-    assert len(drawn["ids"]) == len(set(drawn["ids"])) == len(drawn["x"]) == 400
-    assert len(drawn["base"]["x"]) == 60
-    assert drawn["labels"] == labels[np.array(drawn["ids"], int)].tolist()
+def array(client: httpx.Client, path: str, dtype: Any, **parameters: Any) -> np.ndarray:
+    response = client.get(f"/api/{path}", params=parameters)
+    assert response.status_code == 200, response.text
+    assert response.headers["content-type"] == "application/octet-stream"
+    return np.frombuffer(response.content, dtype)
+
+
+def test_map_has_the_base_set_and_all_items(client: httpx.Client, digits: Path) -> None:
+    about, labels = ask(client, "models/0/map"), np.load(digits / "labels.npy")
+    assert about["n_points"] == N_ITEMS and len(about["base"]["x"]) == 60
+    points = array(client, "models/0/points", "<u2").reshape(-1, 2) / 65535
+    colors = array(client, "models/0/colors", "<u2", by="label")
+    item = ask(client, "items/5")
+    assert colors[5] == item["label"] == labels[int(item["id"])]
     # Most neighbors on the map have the same label.
-    points = np.stack([drawn["x"], drawn["y"]], axis=1)
     near = closest_neighbors(points, points, k=6)[:, 1:]
-    kinds = np.array(drawn["labels"])
-    assert np.mean(kinds[near] == kinds[:, None]) > 0.75
+    assert np.mean(colors[near] == colors[:, None]) > 0.75
+    assert array(client, "models/0/density", "<f4").shape == (256 * 256,)
+    assert ask(client, "models/0/regions")[0]["items"][0]["image"].startswith("/api/items/")
+
+
+def test_arrays_are_sent_once(client: httpx.Client) -> None:
+    first = client.get("/api/models/0/points")
+    again = client.get("/api/models/0/points", headers={"If-None-Match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    others = [client.get("/api/models/0/colors", params={"by": f"bit:{bit}"}) for bit in (0, 1)]
+    assert len({each.headers["etag"] for each in (first, *others)}) == 3
+
+
+def test_filters(client: httpx.Client, digits: Path) -> None:
+    labels = np.load(digits / "labels.npy")
+    found = ask(client, "items", where="label = 4", find="<b>4", limit=3)
+    assert found["n_found"] == np.count_nonzero(labels == 4) and found["is_complete"]
+    assert [item["values"]["label"] for item in found["items"]] == [4, 4, 4]
+    mask = array(client, "matches", np.uint8, where="label = 4")
+    assert mask.sum() == found["n_found"] and mask[found["items"][0]["point"]] == 1
+    assert ask(client, "random", where="label = 4")["values"]["label"] == 4
+    assert client.get("/api/random", params={"where": "label = 44"}).status_code == 404
+    near = ask(client, "search", query="item:17", where="label = 4", k=20)
+    assert near["n_searched"] == found["n_found"] - (labels[17] == 4)
+    assert all(labels[int(item)] == 4 for item in flatten(near))
+
+
+def test_selections_and_files(client: httpx.Client) -> None:
+    wanted = {"where": "label = 4", "model": 1}
+    selected = client.post("/api/selection", json=wanted).json()
+    assert selected["label"]["categories"][0] == {
+        "value": "4", "count": selected["n_items"], "share": 1.0,
+        "share_all": selected["n_items"] / N_ITEMS,
+    }  # fmt: skip
+    points = client.post("/api/selection/points", json=wanted).content
+    assert len(np.frombuffer(points, "<u4")) == selected["n_items"]
+    file = client.post("/api/selection/export", params={"format": "ids"}, json=wanted)
+    assert file.headers["content-disposition"] == 'attachment; filename="selection.txt"'
+    assert len(file.text.splitlines()) == selected["n_items"]
+    for content in (b'{"find": "\\ud800"}', b"{"):
+        invalid = client.post("/api/selection", content=content)
+        assert invalid.status_code == 422 and "JSON" in invalid.json()["error"]
+
+
+def test_duplicates_and_their_file(client: httpx.Client) -> None:
+    found = ask(client, "models/0/duplicates", radius=1, limit=2, per_group=3)
+    first = found["groups"][0]
+    assert first["items"][0]["id"] == first["representative"]["id"]
+    assert found["n_extra"] == found["n_items"] - found["n_groups"]
+    group = ask(client, "models/0/duplicates/0", radius=1, limit=200)
+    assert group["size"] == first["size"] == len(group["items"])
+    other = group["items"][1]["id"]
+    body = {"radius": 1.0, "discard": [first["representative"]["id"]], "keep": [other]}
+    lines = client.post("/api/models/0/duplicates/export", json=body).text.splitlines()
+    assert lines[0] == "group,id,hamming,keep" and len(lines) == found["n_items"] + 1
+    assert lines[1].endswith(",0") and lines[2] == f"0,{other},{group['items'][1]['hamming']},1"
+    ids = client.post("/api/models/0/duplicates/export", json={**body, "format": "ids"}).text
+    assert len(ids.splitlines()) == found["n_extra"]
+
+
+def test_models_are_compared_and_judged(client: httpx.Client) -> None:
+    compared = ask(client, "compare", limit=3)
+    assert len(compared["queries"]) == 3 and compared["mean_common"] < 10
+    judged = [ask(client, f"models/{model}/statistics")["verdict"] for model in (0, 1)]
+    assert all(verdict["grade"] in ("good", "fair", "poor") for verdict in judged)
+    assert "index.search" in ask(client, "python", query="item:17")["code"]
 
 
 def test_base_point_as_query(client: httpx.Client) -> None:
     found = ask(client, "search", query="base:0:5")
-    assert len(found["hits"]) == 10 and found["query"]["title"] == "base point 5"
+    assert found["n_hits"] == 30 and found["query"]["title"] == "base point 5"
     drawn = ask(client, "models/0/map")["base"]
-    assert found["query"]["position"] == pytest.approx([drawn["x"][5], drawn["y"][5]], abs=15)
+    assert found["query"]["position"] == pytest.approx([drawn["x"][5], drawn["y"][5]], abs=0.2)
     assert Image.open(BytesIO(client.get(found["query"]["image"]).content)).size == (8, 8)
 
 
@@ -181,8 +288,17 @@ def test_invalid_upload_is_explained(client: httpx.Client, name: str) -> None:
 
 WRONG = {
     "search?query=item:600": (404, "600"),
-    "search?query=item:99999999999999999999": (422, "item:…"),
+    "search?query=item:": (422, "item:…"),
     "search?query=item:9999999999999999999": (404, "does not exist"),
+    "search?query=code:zz": (422, "code:…"),
+    "search?query=code:00": (422, "8 hexadecimal digits"),
+    "search?query=item:1&coarse_weight=2": (422, "no coarse part"),
+    "search?query=item:1&where=year>": (422, "where"),
+    "search?query=item:1&where=nothing=1": (422, "column in where"),
+    "models/0/colors?by=column:none": (422, "column"),
+    "models/0/legend?by=distance": (422, "query"),
+    "models/0/duplicates/9999": (404, "Group 9999"),
+    "items/600": (404, "Point 600"),
     "search?query=item:-1": (404, "-1"),
     "search?query=base:0:60": (404, "Model 0 has no base point 60."),
     "search?query=upload:00": (404, "expired"),
@@ -190,12 +306,12 @@ WRONG = {
     "models/0/base/-1/image": (404, "no base point"),
     "search?query=../../etc/passwd": (422, "item:…"),
     "search?query=item:1&k=0": (422, "k should be greater than or equal to 1, got 0."),
-    "search?query=item:1&k=101": (422, "k should be less than or equal to 100, got 101."),
+    "search?query=item:1&k=201": (422, "k should be less than or equal to 200, got 201."),
     "search?query=item:1&model=2": (404, "Model 2"),
     "search": (422, "query"),
     "items/1/../../../etc/passwd": (404, "This address does not exist."),
     "items/..%2f..%2fetc%2fpasswd/image": (404, "This address does not exist."),
-    "items/601/image": (404, "601"),
+    "items/601/image": (404, "Point 601"),
     "uploads/..%2f..%2fx/image": (404, "This address does not exist."),
     "nothing": (404, "This address does not exist."),
 }
@@ -209,7 +325,7 @@ def test_invalid_request_is_explained(client: httpx.Client, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/static/../api.py", "/static/%2e%2e/api.py", "/static/..%2fapi.py"]
+    "path", ["/static/../app.py", "/static/%2e%2e/app.py", "/static/..%2fapp.py"]
 )
 def test_files_outside_the_page_are_not_served(
     client: httpx.Client, server: Server, path: str
@@ -221,12 +337,12 @@ def test_files_outside_the_page_are_not_served(
         )
         answer = b"".join(iter(lambda: wire.recv(1 << 16), b""))
     assert b" 404 " in answer.split(b"\r\n", 1)[0] or b" 403 " in answer.split(b"\r\n", 1)[0]
-    assert b"APIRouter" not in answer
+    assert b"create_app" not in answer
 
 
 def test_docs_describe_the_routes_without_outside_resources(client: httpx.Client) -> None:
     described = client.get("/openapi.json").json()
-    assert {"/api/search", "/api/exact", "/api/uploads", "/api/models/{model}/map"} <= set(
+    assert {"/api/search", "/api/exact", "/api/uploads", "/api/models/{model}/points"} <= set(
         described["paths"]
     )
     assert "://" not in client.get("/docs").text
@@ -249,9 +365,10 @@ def test_concurrent_requests_of_all_kinds(client: httpx.Client, digits: Path) ->
 def test_codes_alone(bare: Server) -> None:
     with httpx.Client(base_url=bare.origin, headers=bare.headers) as asking:
         drawn = ask(asking, "models/0/map")
-        assert len(drawn["ids"]) == N_ITEMS and not drawn["base"]["x"]
+        assert drawn["n_points"] == N_ITEMS and not drawn["base"]["x"]
         found = ask(asking, "search", query="item:0")
-        assert len(found["hits"]) == 10 and found["query"]["position"] is not None
+        assert found["n_hits"] == 30 and found["query"]["position"] is not None
+        assert (found["rank"], found["order_inside"]) == ("hamming", "id")
         assert ask(asking, "about")["uploads"]["image_features"] is None
         assert asking.get("/api/exact", params={"query": "item:0"}).status_code == 404
         image = asking.post("/api/uploads", content=png(8))
@@ -266,7 +383,7 @@ REJECTED = {
         "1 indexes and 2 models",
     ),
     "no index": (["none.index", "--model", "long.bitfold"], "'none.index' does not exist."),
-    "no images": ([*MODEL, "--images", "none"], "'none' does not exist."),
+    "no images": ([*MODEL, "--images", "none"], "none is neither a column nor a file"),
     "wrong model": (["long.index", "--model", "short.bitfold"], "32 bits"),
     "port": ([*MODEL, "--port", "{port}"], "Address already in use"),
 }
@@ -281,7 +398,7 @@ def test_invalid_arguments_are_explained(digits: Path, server: Server, name: str
         cwd=digits,
         capture_output=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=100,
         check=False,
         env={**os.environ, "COLUMNS": "200"},
     )
@@ -297,7 +414,7 @@ def test_missing_extra_names_the_install_command(digits: Path, tmp_path: Path) -
         cwd=digits,
         capture_output=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=100,
         check=False,
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
     )

@@ -1,0 +1,100 @@
+"""Two models side by side: the items for which they find the most different neighbors."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bitfold._types import Int64Array
+from bitfold.explorer.code_search import CodeQuery, align_signs
+from bitfold.explorer.items import UNLABELED, Items
+from bitfold.explorer.model_view import ModelView
+from bitfold.explorer.statistics_schemas import (
+    ComparisonOut,
+    DifferingQuery,
+    ModelScore,
+    QueryScore,
+)
+
+N_QUERIES = 200
+N_NEAREST = 10
+
+MAX_EXACT_VALUES = 20_000_000
+"""Numbers in all vectors up to which the exact neighbors of every query are found, too."""
+
+
+def compare_models(first: ModelView, second: ModelView, items: Items, limit: int) -> ComparisonOut:
+    """Find the items whose nearest items differ most between two models.
+
+    Parameters
+    ----------
+    first, second
+        The models.
+    items
+        What is known about the items.
+    limit
+        Number of items to return.
+
+    Returns
+    -------
+    ComparisonOut
+        Items with the fewest common results first, and means over all queries.
+    """
+    rows = np.sort(np.random.default_rng(2).permutation(len(items))[:N_QUERIES])
+    found = [[_nearest(view, items, row) for row in rows.tolist()] for view in (first, second)]
+    exact = _find_exact(items, rows)
+    common = [len(np.intersect1d(a, b)) for a, b in zip(*found, strict=True)]
+    scores = [
+        [_score(items, row, each[i], exact[i]) for i, row in enumerate(rows.tolist())]
+        for each in found
+    ]
+    order = np.argsort(common, kind="stable")[:limit].tolist()
+    described = items.describe(rows[order])
+    return ComparisonOut(
+        n_queries=len(rows),
+        k=N_NEAREST,
+        mean_common=float(np.mean(common)),
+        first=_mean(scores[0]),
+        second=_mean(scores[1]),
+        queries=[
+            DifferingQuery(item=item, n_common=common[i], first=scores[0][i], second=scores[1][i])
+            for item, i in zip(described, order, strict=True)
+        ],
+    )
+
+
+def _nearest(view: ModelView, items: Items, row: int) -> Int64Array:
+    """Return the nearest rows of an item, as a search on the page does."""
+    code = view.model.codes([row])
+    vector = None if view.vectors is None else items.vector(row)
+    embedding = None if vector is None else align_signs(view.model.embed(vector), code)
+    query = CodeQuery(code, embedding, vector, row)
+    groups = view.search.find(query, N_NEAREST, N_NEAREST, None)
+    return np.concatenate([np.empty(0, np.int64), *(group.rows for group in groups)])
+
+
+def _find_exact(items: Items, rows: Int64Array) -> list[Int64Array | None]:
+    vectors = items.vectors
+    if vectors is None or vectors.n_rows * vectors.width > MAX_EXACT_VALUES:
+        return [None] * len(rows)
+    queries = vectors.take(rows).astype(np.float64)
+    return [
+        vectors.nearest(query, N_NEAREST, None, exclude=row).rows
+        for query, row in zip(queries, rows.tolist(), strict=True)
+    ]
+
+
+def _score(items: Items, row: int, found: Int64Array, exact: Int64Array | None) -> QueryScore:
+    label, same = items.label_of(row), None
+    if label != UNLABELED:
+        same = int(np.count_nonzero(items.labels_of(found) == label))
+    n_exact = None if exact is None else len(np.intersect1d(found, exact))
+    return QueryScore(n_same_label=same, n_exact=n_exact)
+
+
+def _mean(scores: list[QueryScore]) -> ModelScore:
+    same = [each.n_same_label for each in scores if each.n_same_label is not None]
+    exact = [each.n_exact for each in scores if each.n_exact is not None]
+    return ModelScore(
+        same_label=float(np.mean(same)) / N_NEAREST if same else None,
+        exact=float(np.mean(exact)) / N_NEAREST if exact else None,
+    )
