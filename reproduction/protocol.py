@@ -7,6 +7,15 @@ from dataclasses import dataclass, replace
 QUICK_ROWS = 2000
 QUICK_QUERIES = 200
 
+N_REPEATS = 5
+"""Seeds by default; the paper has 10."""
+
+N_REPEATS_MILLION = 3
+"""Seeds by default on the sets with a million rows."""
+
+MILLION_ROWS = ("sift_photos", "sift1m", "gist_cifar", "gist1m")
+"""Data sets with a million rows."""
+
 N_QUERIES = {"sift_photos": 10_000, "sift1m": 10_000, "gist_cifar": 10_000, "gist1m": 1_000}
 """The paper's number of queries (Sec. 4) where it is not 1,000; GIST1M has only these."""
 
@@ -18,21 +27,21 @@ class Protocol:
     Parameters
     ----------
     n_repeats
-        Number of seeds.
+        Number of seeds; None for 5, or 3 on the sets with a million rows.
     n_queries
         Number of queries; None for the paper's, which depends on the data set.
     quick
         Whether to run a small version of everything.
     """
 
-    n_repeats: int = 10
+    n_repeats: int | None = None
     n_queries: int | None = None
     quick: bool = False
 
-    @property
-    def seeds(self) -> range:
-        """Seeds of the repeats."""
-        return range(1 if self.quick else self.n_repeats)
+    def list_seeds(self, data: str) -> range:
+        """Return the seeds of the repeats on a data set."""
+        default = N_REPEATS_MILLION if data in MILLION_ROWS else N_REPEATS
+        return range(1 if self.quick else self.n_repeats or default)
 
     @property
     def once(self) -> Protocol:

@@ -131,7 +131,7 @@ def estimate_embedding(
     """Estimate y_q by Eq. (5), ``n_draws`` times.
 
     From a cluster of mass C_j = Σ α_i, ℓ_j = ⌊m C_j + 1⌋ points are drawn with probabilities
-    α_i / C_j; these are at most 2m points in total (Lemma 1).
+    α_i / C_j; these are at most 2m points in total (Lemma 2).
 
     Examples
     --------
@@ -158,7 +158,7 @@ def estimate_embedding(
 
 
 def estimate_moments(Y: Any, alpha: Any, labels: Any) -> Moments:
-    """Return the exact mean and variance of the estimate, from the proof of Lemma 2.
+    """Return the exact mean and variance of the estimate, from the proof of Lemma 3.
 
     The mean is y_q of Eq. (4), the variance Σ_j C_j² / ℓ_j · Var(y_u) with u drawn from cluster j.
     """
@@ -173,7 +173,7 @@ def estimate_moments(Y: Any, alpha: Any, labels: Any) -> Moments:
 
 
 def variance_bound(epsilon: float, m: int) -> float:
-    """Return ε² / m, the bound of Lemma 2 on the variance with m balls of radius ε."""
+    """Return ε² / m, the bound of Lemma 3 on the variance with m balls of radius ε."""
     # Var(y_u) ≤ ε² because a cluster has a smaller spread around its mean than around its center.
     # The printed proof then replaces C_j² / (m C_j) by C_j² / m and Σ C_j² by 1. Neither is correct
     # with several clusters, but the term is C_j / m and Σ C_j = 1, so that the bound holds.
@@ -182,7 +182,7 @@ def variance_bound(epsilon: float, m: int) -> float:
 
 
 def tail_bound(epsilon: float, n_prime: int, t: float) -> float:
-    """Return 2 ε² / (n' t²), the bound of Theorem 1 on Pr(‖ŷ_q - y_q‖ ≥ t) with m = n' / 2.
+    """Return 2 ε² / (n' t²), the bound of Theorem 4 on Pr(‖ŷ_q - y_q‖ ≥ t) with m = n' / 2.
 
     A value above 1 has no meaning. The strict inequality of the theorem needs ε > 0; otherwise both
     sides are 0.
@@ -196,7 +196,7 @@ def tail_bound(epsilon: float, n_prime: int, t: float) -> float:
 def sufficient_size(epsilon: float, delta: float, t: float) -> int:
     """Return the smallest even n' ≥ 2 ε² / (δ t²), for which Pr(‖ŷ_q - y_q‖ < t) ≥ 1 - δ.
 
-    In the corollary ε depends on n'. Because ε_m never increases with m, the radius of a cover by m
+    In Corollary 5 ε depends on n'. Because ε_m never increases with m, the radius of a cover by m
     balls is sufficient if 2m ≤ n'; otherwise take n' = 2m.
     """
     ratio = Fraction(_check_radius(epsilon)) / Fraction(_check_positive(t, "t"))

@@ -1,9 +1,10 @@
-"""Progress bars in the terminal; nothing is shown if the output goes to a pipe or a file."""
+"""Progress bars in the terminal; one line per minute if the output goes to a pipe or a file."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -16,12 +17,16 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from reproduction.experiments.estimates import Durations, format_duration
 from reproduction.experiments.run import ShowCase
 from reproduction.records import Case
 from reproduction.shared_types import ProgressCallback
 
 OUTPUT_WIDTH = 120
 """Characters per line of output that does not go to a terminal."""
+
+SECONDS_PER_LINE = 60
+"""Time between two lines of progress where there is no terminal."""
 
 
 def open_console() -> Console:
@@ -49,26 +54,51 @@ class ProgressBars:
         else:
             self._progress.remove_task(task)
 
-    def show_cases(self, cases: list[Case], estimate: Callable[[Case], float]) -> ShowCase:
+    def show_cases(self, cases: list[Case], durations: Durations) -> ShowCase:
         """Show a bar for all cases, which moves by their estimated seconds.
+
+        The estimate of what is left is renewed after each case, from the durations of those that
+        are finished. Without a terminal it is a line on the standard error, once per minute.
 
         Returns
         -------
         A context manager that shows the bar of one case.
         """
-        total = sum(map(estimate, cases))
-        task = self._progress.add_task("all runs", total=total, stage=f"0 of {len(cases)}")
-        n_done = 0
+        left = list(cases)
+        stage = f"0 of {len(cases)}"
+        task = self._progress.add_task(
+            "all runs", total=_sum_estimates(left, durations), stage=stage
+        )
+        start = last_line = time.monotonic()
+        predicted = spent = 0.0
 
         @contextmanager
         def show_case(case: Case) -> Iterator[ProgressCallback]:
-            nonlocal n_done
+            nonlocal last_line, predicted, spent
+            began = time.monotonic()
             with self.show_task(case.title) as report:
                 yield report
-            n_done += 1
-            self._progress.update(task, advance=estimate(case), stage=f"{n_done} of {len(cases)}")
+            now = time.monotonic()
+            predicted += durations.estimate(case)
+            spent += now - began
+            durations.add(case, now - began)
+            left.remove(case)
+            # A machine that is slower than in the records is so for what is left, too.
+            seconds = _sum_estimates(left, durations) * spent / predicted
+            stage = f"{len(cases) - len(left)} of {len(cases)}"
+            done = now - start
+            self._progress.update(task, completed=done, total=done + seconds, stage=stage)
+            if self._progress.disable and now - last_line > SECONDS_PER_LINE:
+                last_line = now
+                text = f"{stage} runs, about {format_duration(seconds)} left; {case.title}"
+                sys.stderr.write(f"{text}\n")
+                sys.stderr.flush()
 
         return show_case
+
+
+def _sum_estimates(cases: list[Case], durations: Durations) -> float:
+    return sum(map(durations.estimate, cases))
 
 
 @contextmanager

@@ -16,11 +16,16 @@ from reproduction.data.text_set import FOLDER, VECTORS_FILE, load_text
 from reproduction.records import Case
 from reproduction.shared_types import ProgressCallback
 
+OTHER_QUERIES = ", other queries"
+"""Ending of the names of data sets with another random choice of queries."""
+
 LOADERS: dict[str, Callable[..., Dataset]] = {
     "digits": datasets.digits,
     "mnist": datasets.mnist,
     "cifar10": load_cifar10,
     "text": load_text,
+    f"mnist{OTHER_QUERIES}": partial(datasets.mnist, seed=1),
+    f"cifar10{OTHER_QUERIES}": partial(load_cifar10, seed=1),
     "sift_photos": load_sift_photos,
     "sift1m": datasets.sift1m,
     "gist_cifar": load_gist_cifar,
@@ -67,7 +72,8 @@ class DataLoader:
 def _load(case: Case, progress: ProgressCallback | None) -> Dataset:
     if case.data == "gist_cifar" and case.n_rows:
         return load_few_images(case.n_rows, case.n_queries)
-    options = {"progress": progress} if case.data in _WITH_PROGRESS else {}
+    name = case.data.removesuffix(OTHER_QUERIES)
+    options = {"progress": progress} if name in _WITH_PROGRESS else {}
     data = LOADERS[case.data](n_queries=case.n_queries, **options)
     if case.data in UNLABELED:
         data = replace(data, labels=None, query_labels=None)

@@ -65,7 +65,8 @@ class _CachedChoice(BaseStrategy):
         if not (self.dataset and isinstance(rng, np.random.Generator)):
             return super().choose(X, rng=rng, on_step=on_step)
         state = str(rng.bit_generator.state)
-        key = (type(self), self.n_base_points, self.dataset, len(X), state)
+        params = tuple(sorted(self.get_params().items()))
+        key = (type(self), params, len(X), state)
         found = CACHE.find(key)
         if found is not None:
             rng.bit_generator.state = found.generator_state

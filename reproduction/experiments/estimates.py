@@ -1,8 +1,9 @@
-"""Rough estimates of how long a case takes, from the records of similar cases."""
+"""Estimates of how long a case takes, from the records of similar cases."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Iterable
 from statistics import fmean
 
 from reproduction.records import Case
@@ -18,33 +19,54 @@ SECONDS_PER_ROW = 2e-4
 """Duration of a case of which nothing similar was run, on two cores."""
 
 
-def estimate_from(records: Iterable[Record]) -> Callable[[Case], float]:
-    """Return a function that estimates the seconds of a case.
+class Durations:
+    """Durations of finished runs, by setting and by method.
 
-    It is the mean over the recorded cases that differ only in seed and number of queries, or over
-    those of the same method and data set, or proportional to the number of rows.
+    Parameters
+    ----------
+    records
+        Records of finished runs.
     """
-    by_setting: dict[Case, list[float]] = {}
-    by_method: dict[tuple[str, str, int], list[float]] = {}
-    for record in records:
-        if "seconds" in record:
-            case = Case.from_record(record)
-            by_setting.setdefault(case.setting, []).append(record["seconds"])
-            by_method.setdefault(_method_of(case), []).append(record["seconds"])
 
-    def estimate(case: Case) -> float:
-        seconds = by_setting.get(case.setting) or by_method.get(_method_of(case))
-        return fmean(seconds) if seconds else SECONDS_PER_ROW * _count_rows(case)
+    def __init__(self, records: Iterable[Record] = ()) -> None:
+        self._by_setting: dict[Case, list[float]] = defaultdict(list)
+        self._by_method: dict[tuple[str, str, str, int], dict[int, list[float]]] = defaultdict(dict)
+        for record in records:
+            if "seconds" in record:
+                self.add(Case.from_record(record), record["seconds"])
 
-    return estimate
+    def add(self, case: Case, seconds: float) -> None:
+        """Count a finished run."""
+        self._by_setting[case.setting].append(seconds)
+        sizes = self._by_method[_get_method(case)]
+        sizes.setdefault(_count_base_points(case), []).append(seconds)
+
+    def estimate(self, case: Case) -> float:
+        """Return the seconds that a case may take.
+
+        They are the mean over the runs that differ only in seed and number of queries; or over
+        those of the same method and data set with the most similar base set, growing with its
+        square; or proportional to the number of rows.
+        """
+        known = self._by_setting.get(case.setting)
+        if known:
+            return fmean(known)
+        sizes = self._by_method.get(_get_method(case))
+        if not sizes:
+            return SECONDS_PER_ROW * (case.n_rows or N_ROWS.get(case.data, 10_000))
+        wanted = _count_base_points(case)
+        nearest = min(sizes, key=lambda size: abs(size - wanted))
+        growth = (wanted / nearest) ** 2 if wanted > nearest > 0 else 1.0
+        return growth * fmean(sizes[nearest])
 
 
-def _method_of(case: Case) -> tuple[str, str, int]:
-    return case.method, case.data, case.n_rows
+def _get_method(case: Case) -> tuple[str, str, str, int]:
+    return case.method, case.data, case.measure, case.n_rows
 
 
-def _count_rows(case: Case) -> int:
-    return case.n_rows or N_ROWS.get(case.data, 10_000)
+def _count_base_points(case: Case) -> int:
+    n_base_points = dict(case.options).get("n_base_points", 0)
+    return n_base_points if isinstance(n_base_points, int) else 0
 
 
 def format_duration(seconds: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -55,6 +56,36 @@ def _supervised_imh(rotation: str | None) -> Method:
     return Method(make, uses_labels=True, settings={"n_base_points": 1000}, has_base_set=True)
 
 
+def _published(make_published: HasherFactory, rotation: str | None = None) -> Method:
+    """Return a hasher with the settings of the paper's authors; k-means has their 10 iterations."""
+
+    def make(
+        n_bits: int, *, base: str, n_base_points: int, n_neighbors: int, dataset: str
+    ) -> h.Hasher:
+        hasher: h.Hasher = make_published(
+            n_bits, n_base_points=n_base_points, n_neighbors=n_neighbors
+        )
+        strategy = make_base_strategy(base, n_base_points, f"{dataset}, unit rows")
+        if base == "kmeans":
+            strategy.set_params(max_iter=hasher.get_params()["base"].max_iter)
+        changes = {"rotation": rotation} if rotation else {}
+        hasher.set_params(base=strategy, **changes)
+        return hasher
+
+    return Method(make, settings=IMH_SETTINGS, has_base_set=True)
+
+
+def _published_imh(embedding: str, rotation: str | None = None) -> Method:
+    return _published(partial(h.IMH.as_published, embedding=embedding), rotation)
+
+
+def _published_supervised_imh(rotation: str | None = None) -> Method:
+    """Return Alg. 2 with a base set of labeled samples, as in Sec. 6."""
+    published = _published(h.SupervisedIMH.as_published, rotation)
+    settings = {"base": "random", "n_base_points": 1000, "n_neighbors": 5}
+    return published._replace(uses_labels=True, settings=settings)
+
+
 def _agh(n_layers: int) -> Method:
     def make(
         n_bits: int, *, base: str, n_base_points: int, n_neighbors: int, dataset: str
@@ -80,6 +111,55 @@ EMBEDDINGS: dict[str, e.Embedding] = {
 }
 """Embeddings of the base set by the paper's names."""
 
+AS_PUBLISHED = " as published"
+"""Ending of the names of methods with the settings of the paper's authors."""
+
+
+def published_name(method: str) -> str:
+    """Return the name of a method with the settings of the paper's authors."""
+    return method + AS_PUBLISHED
+
+
+BY_DEFAULT = " (bitfold)"
+"""Ending of the names of methods with the defaults of bitfold, and the paper's base set."""
+
+
+def _by_default(make_default: HasherFactory, **more: Any) -> Method:
+    """Return a hasher with the defaults of bitfold except for what the experiments vary.
+
+    ``rotation`` is "none" for a hasher without one, in Fig. 13 and Fig. 14.
+    """
+
+    def make(
+        n_bits: int, *, base: str, n_base_points: int, dataset: str, rotation: str = "", **rest: Any
+    ) -> h.Hasher:
+        strategy = make_base_strategy(base, n_base_points, dataset)
+        changes = {"rotation": None} if rotation == "none" else {}
+        return make_default(n_bits, base=strategy, **rest, **changes)
+
+    settings = {**IMH_SETTINGS, **more.pop("settings", {})}
+    return Method(make, settings=settings, has_base_set=True, **more)
+
+
+_BY_DEFAULT: dict[str, Method] = {
+    "IMH-tSNE": _by_default(h.IMH),
+    **{
+        f"IMH-{name}": _by_default(partial(h.IMH, embedding=name.lower()))
+        for name in EMBEDDINGS
+        if name != "tSNE"
+    },
+    "AGH": _by_default(h.AGH),
+    "IMHs": _by_default(h.SupervisedIMH, uses_labels=True, settings={"n_base_points": 1000}),
+}
+
+_PUBLISHED: dict[str, Method] = {
+    **{f"IMH-{name}": _published_imh(name.lower()) for name in EMBEDDINGS},
+    **{f"IMH-{name}-ITQ": _published_imh(name.lower(), "itq") for name in ("tSNE", "LE")},
+    "AGH": _published(h.AGH.as_published),
+    "IMHs": _published_supervised_imh(),
+    "IMHs-ITQ": _published_supervised_imh("itq"),
+}
+
 METHODS: dict[str, Method] = {
     "IMH": Method(h.IMH),
     **{f"IMH-{name}": _imh(embedding, None) for name, embedding in EMBEDDINGS.items()},
@@ -102,13 +182,21 @@ METHODS: dict[str, Method] = {
     "IMHs": _supervised_imh(None),
     "IMHs-ITQ": _supervised_imh("itq"),
     "KSH": Method(h.KSH, uses_labels=True),
+    "SDH": Method(h.SDH, uses_labels=True),
+    "FSDH": Method(h.FSDH, uses_labels=True),
     "CCA-ITQ": Method(h.CCAITQ, uses_labels=True),
     "SSH": Method(h.SSH, uses_labels=True),
     "LDAHash": Method(h.LDAHash, uses_labels=True),
+    "MahalanobisLSH": Method(h.MahalanobisLSH, uses_labels=True),
+    **{published_name(name): method for name, method in _PUBLISHED.items()},
+    **{name + BY_DEFAULT: method for name, method in _BY_DEFAULT.items()},
 }
 
 SCAN = "ℓ2 scan"
 """Name of the exact scan of the vectors, which is shown among the methods."""
+
+PUBLISHED_METHODS = [published_name(name) for name in ("IMH-tSNE", "IMH-LE", "AGH")]
+"""The methods of the paper's comparisons that have settings of the paper's authors."""
 
 PAPER_METHODS = ["IMH-tSNE", "IMH-LE", "AGH", "STH", "SH", "PCAH", "ITQ", "SpH", "BRE"]
 """The nine methods of the paper's comparisons (Sec. 4)."""
@@ -117,6 +205,7 @@ COMPARED_METHODS = [
     name
     for name in METHODS
     if name not in {f"IMH-{e}" for e in ("SNE", "EE", "LLE", "Isomap", "DM", "PCA")}
+    and not name.endswith((AS_PUBLISHED, BY_DEFAULT))
 ]
 """One method of each kind; only the embeddings that the paper uses in its comparisons."""
 

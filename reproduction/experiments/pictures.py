@@ -6,17 +6,25 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
-from bitfold.base_set import RandomBase
 from bitfold.datasets import Dataset
 from bitfold.hashers import IMH, LSH
 from bitfold.search import HammingIndex
 from reproduction.data.cifar10 import split_images
+from reproduction.experiments.methods import make_hasher
 from reproduction.experiments.retrieval import encode_case
 from reproduction.image_encoding import encode_array, encode_photos
 from reproduction.records import Case
-from reproduction.shared_types import AnyArray, Float64Array, Int64Array, ProgressCallback, Result
+from reproduction.shared_types import (
+    AnyArray,
+    Float64Array,
+    Int64Array,
+    ProgressCallback,
+    Result,
+    UInt8Array,
+)
 
 N_HITS = 10
 """Retrieved items that are shown for each query."""
@@ -26,19 +34,35 @@ N_DIGITS = 300
 
 
 def measure_plane(case: Case, data: Dataset, progress: ProgressCallback | None = None) -> Result:
-    """Embed the base set and, by induction, all rows in two dimensions (Fig. 5)."""
+    """Embed the base set and, by induction, all rows in two dimensions (Fig. 5).
+
+    A base point has the class of most of the rows that are nearest to it in the plane. ``share``
+    is the percentage of rows whose nearest base point has their own class.
+    """
     hasher = encode_case(case, data, progress).hasher
     assert isinstance(hasher, IMH)
     base, labels = hasher.base_embedding_, np.asarray(data.labels, np.uint8)
+    embedded = hasher.embed(data.database)
+    nearest = cKDTree(base).query(embedded)[1]
+    base_labels = _find_majority(nearest, labels, len(base))
     low, high = base.min(axis=0), base.max(axis=0)
-    x, y = _quantize(hasher.embed(data.database), low, high).T
+    x, y = _quantize(embedded, low, high).T
     # The order does not matter to a picture; sorted, the record has a third of the length.
     order = np.lexsort((y, x, labels))
     return {
         "base": encode_array(_quantize(base, low, high).T),
+        "base_labels": encode_array(base_labels),
         "points": encode_array(np.stack([x, y])[:, order]),
         "labels": encode_array(labels[order]),
+        "share": 100 * float(np.mean(base_labels[nearest] == labels)),
     }
+
+
+def _find_majority(groups: AnyArray, labels: UInt8Array, n_groups: int) -> UInt8Array:
+    """Return the most common label of each group."""
+    counts = np.zeros((n_groups, int(labels.max()) + 1), np.int64)
+    np.add.at(counts, (groups, labels), 1)
+    return np.asarray(counts.argmax(axis=1), np.uint8)
 
 
 def measure_retrieved(
@@ -46,14 +70,20 @@ def measure_retrieved(
 ) -> Result:
     """Return the first hits of one query of every third class of CIFAR-10 (Fig. 8)."""
     encoded = encode_case(case, data, progress)
-    queries = find_first_of_each_class(np.asarray(data.query_labels))[::3]
+    query_labels = np.asarray(data.query_labels)
+    queries = find_first_of_each_class(query_labels)[::3]
     index = HammingIndex(encoded.database.n_bits)
     index.add(encoded.database)
     ids = index.search(encoded.queries[queries], N_HITS).ids
     images = split_images(case.n_queries)
     tiles = np.concatenate([images.queries[queries][:, None], images.database[ids]], axis=1)
-    relevant = np.asarray(data.labels)[ids] == np.asarray(data.query_labels)[queries, None]
-    return {"ids": ids.tolist(), "relevant": relevant.tolist(), "tiles": encode_photos(tiles)}
+    relevant = np.asarray(data.labels)[ids] == query_labels[queries, None]
+    return {
+        "ids": ids.tolist(),
+        "classes": query_labels[queries].tolist(),
+        "relevant": relevant.tolist(),
+        "tiles": encode_photos(tiles),
+    }
 
 
 def measure_digits(case: Case, data: Dataset, progress: ProgressCallback | None = None) -> Result:
@@ -63,7 +93,7 @@ def measure_digits(case: Case, data: Dataset, progress: ProgressCallback | None 
     queries = find_first_of_each_class(y)[[1, 3, 4, 8]]
     return {
         name: _retrieve_digits(distances, X, y, queries)
-        for name, distances in _measure_distances(X, case.seed).items()
+        for name, distances in _measure_distances(case, X).items()
     }
 
 
@@ -72,10 +102,11 @@ def find_first_of_each_class(labels: AnyArray) -> Int64Array:
     return np.unique(labels, return_index=True)[1]
 
 
-def _measure_distances(X: AnyArray, seed: int) -> dict[str, Float64Array]:
+def _measure_distances(case: Case, X: AnyArray) -> dict[str, Float64Array]:
     """Return the distances of all pairs, before and after embedding, as reals and as bits."""
-    hasher = IMH(48, base=RandomBase(N_DIGITS), rotation=None, random_state=seed).fit(X)
-    lsh = LSH(128, random_state=seed).fit(X)
+    hasher = make_hasher(case.method, case.n_bits, case.seed, dict(case.options)).fit(X)
+    assert isinstance(hasher, IMH)
+    lsh = LSH(128, random_state=case.seed).fit(X)
     embedded = hasher.embed(X)
     return {
         "ℓ2, 784-D": cdist(X, X),
@@ -93,10 +124,13 @@ def _retrieve_digits(
     ids = np.argsort(distances, axis=1, kind="stable")[:, : N_HITS + 1]
     relevant = y[ids[:, 1:]] == y[:, None]
     tiles = X[ids[queries]].reshape(len(queries), -1, 28, 28)
+    shares = 100 * relevant.mean(axis=1)
     return {
         "tiles": encode_array(tiles.astype(np.uint8)),
         "relevant": relevant[queries].tolist(),
-        "share": 100 * float(relevant.mean()),
+        "share": float(shares.mean()),
+        # Of the 95 % interval over the queries.
+        "half_width": 1.96 * float(shares.std(ddof=1)) / len(shares) ** 0.5,
     }
 
 

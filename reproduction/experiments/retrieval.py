@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 
 from bitfold import metrics
@@ -12,6 +14,9 @@ from reproduction.experiments.base_set_cache import CACHE
 from reproduction.experiments.methods import make_hasher
 from reproduction.records import Case
 from reproduction.shared_types import ProgressCallback, Result
+
+TIMES = ("fit_seconds", "encode_us", "test_ms")
+"""Times in a result."""
 
 _SCANNED_QUERIES = 50
 """Queries per step of an exact scan, which holds one distance per query and database row."""
@@ -26,6 +31,20 @@ def measure_retrieval(
     # A base set from the cache counts with the time that choosing it took.
     result["fit_seconds"] += CACHE.saved_seconds - saved
     return result
+
+
+def is_machine_busy() -> bool:
+    """Return whether other programs compete for the cores, so that times mean nothing."""
+    try:
+        load = os.getloadavg()[0]
+    except (AttributeError, OSError):  # Windows has no load average
+        return False
+    return load > (os.cpu_count() or 1) + 1
+
+
+def drop_times(result: Result) -> Result:
+    """Return a result without its times; the table of times measures them again."""
+    return {name: value for name, value in result.items() if name not in TIMES}
 
 
 def encode_case(

@@ -24,7 +24,8 @@ COLORS = ListedColormap(
 
 GALLERY_METHODS = [
     "IMH-tSNE-ITQ", "IMHs-ITQ", "AGH", "AGH-2", "LLH", "STH", "SH", "MDSH", "ITQ", "PCAH", "SpH",
-    "BRE", "LSH", "PStableLSH", "SKLSH", "KLSH", "RMMH", "KSH", "CCA-ITQ", "SSH", "LDAHash",
+    "BRE", "LSH", "PStableLSH", "SKLSH", "KLSH", "RMMH", "KSH", "SDH", "FSDH", "CCA-ITQ",
+    "SSH", "LDAHash", "MahalanobisLSH",
 ]  # fmt: skip
 """Methods in the gallery, with related ones next to each other."""
 

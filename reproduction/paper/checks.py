@@ -6,89 +6,145 @@ cannot produce are left out.
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise, product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
-from reproduction.experiments.methods import SCAN
 from reproduction.paper import reported
+from reproduction.paper.intervals import Estimate, Values, estimate_difference, estimate_mean
 from reproduction.shared_types import Options, Record
 
 CODE_LENGTHS = (16, 32, 48, 64, 96, 128)
 """The paper's code lengths."""
 
+N_DIGITS = {"f1": 3, "test_ms": 4, "encode_us": 1}
+"""Digits after the decimal point; other measures have two."""
+
 
 class MissingRecordsError(LookupError):
-    """A claim needs cases that were not run."""
+    """A statement needs cases that were not run."""
 
 
 class NoSuchCodesError(LookupError):
-    """A claim needs codes of a length that a method cannot produce."""
+    """A statement needs codes of a length that a method cannot produce."""
 
 
-class Means:
-    """Means over seeds by data set, method, code length and settings."""
+class Measured:
+    """Results by data set, method, code length and settings."""
 
     def __init__(self, records: Iterable[Record]) -> None:
         self.records = list(records)
+        self._groups: dict[tuple[str, str, int], list[Record]] = defaultdict(list)
+        for record in self.records:
+            case = record["case"]
+            self._groups[case["data"], case["method"], case["n_bits"]].append(record)
 
-    def __call__(self, measure: str, data: str, method: str, n_bits: int, **options: Any) -> float:
-        """Return the mean of a measure; settings that are not given may have any value."""
-        results = [
-            r["result"]
-            for r in self.records
-            if (r["case"]["data"], r["case"]["method"], r["case"]["n_bits"])
-            == (data, method, n_bits)
-            and options.items() <= dict(r["case"]["options"]).items()
+    def find(self, data: str, setting: Setting) -> list[Record]:
+        """Return the records of a setting; options that are not given may have any value."""
+        return [
+            record
+            for record in self._groups.get((data, setting.method, setting.n_bits), [])
+            if dict(setting.options).items() <= dict(record["case"]["options"]).items()
         ]
-        values = [result[measure] for result in results if measure in result]
+
+    def values(self, measure: str, data: str, setting: Setting) -> Values:
+        """Return a measure by seed.
+
+        Raises
+        ------
+        MissingRecordsError
+            If the setting was not run.
+        NoSuchCodesError
+            If the method has no codes of this length.
+        """
+        records = self.find(data, setting)
+        values = {
+            record["case"]["seed"]: _get_value(record, measure)
+            for record in records
+            if measure.split()[0] in record["result"]
+        }
         if values:
-            return float(np.mean(values))
-        text = f"{measure} of {method}, {n_bits} bits on {data}"
-        if any("error" in result for result in results):
-            raise NoSuchCodesError(text)
-        raise MissingRecordsError(text)
+            return values
+        text = f"{measure} of {setting}, {setting.n_bits} bits on {data}"
+        impossible = any("error" in record["result"] for record in records)
+        raise (NoSuchCodesError if impossible else MissingRecordsError)(text)
+
+    def mean(self, measure: str, data: str, setting: Setting) -> Estimate:
+        """Return the mean of a measure over the seeds."""
+        return estimate_mean(list(self.values(measure, data, setting).values()))
 
 
-class Check(NamedTuple):
-    """One comparison of a claim, with its numbers as text."""
-
-    text: str
-    holds: bool
-
-
-Checks = Callable[[Means], Iterable[Check]]
-"""Makes the comparisons of a claim."""
+def _get_value(record: Record, measure: str) -> float:
+    """Return a measure; ``precision_at 10`` is a value of a curve."""
+    result = record["result"]
+    name, _, cutoff = measure.partition(" ")
+    if not cutoff:
+        return float(result[name])
+    return float(result[name][result["cutoffs"].index(int(cutoff))])
 
 
 class Setting(NamedTuple):
-    """A method at a code length, with settings."""
+    """A method at a code length, with options."""
 
     method: str
     n_bits: int
     options: Options = ()
-
-    def find_mean(self, means: Means, measure: str, data: str) -> float:
-        """Return the mean of a measure over the seeds."""
-        return means(measure, data, self.method, self.n_bits, **dict(self.options))
 
     def __str__(self) -> str:
         settings = (f", {reported.SYMBOLS.get(k, k)} = {value}" for k, value in self.options)
         return self.method + "".join(settings)
 
 
-def check_descending(means: Means, measure: str, data: str, *settings: Setting) -> Iterator[Check]:
-    """Compare each setting with the next, which must be below it."""
-    n_digits = 3 if measure == "f1" else 2
+class Check(NamedTuple):
+    """One comparison: its text, whether it holds, and by how much.
+
+    ``margin`` is positive if the comparison holds; it orders the checks of a statement.
+    """
+
+    text: str
+    holds: bool
+    margin: Estimate
+
+
+Checks = Callable[[Measured], Iterable[Check]]
+"""Makes the comparisons of a statement."""
+
+
+def check_value(text: str, margin: Estimate) -> Check:
+    """Return a check that holds if its margin is positive."""
+    return Check(f"{text} {format_interval(margin)}", margin.mean > 0, margin)
+
+
+def format_interval(margin: Estimate, n_digits: int = 2) -> str:
+    """Return a difference and its interval in parentheses."""
+    if math.isinf(margin.low):
+        return f"({margin.mean:+.{n_digits}f}, one seed)"
+    low, high = f"{margin.low:+.{n_digits}f}", f"{margin.high:+.{n_digits}f}"
+    return f"({margin.mean:+.{n_digits}f}, 95 % interval {low} to {high})"
+
+
+def check_descending(
+    measured: Measured, measure: str, data: str, *settings: Setting, at_least: float = 0.0
+) -> Iterator[Check]:
+    """Compare each setting with the next, which must be below it by more than ``at_least``."""
+    n_digits = N_DIGITS.get(measure.split()[0], 2)
     for better, worse in pairwise(settings):
         try:
-            high, low = (setting.find_mean(means, measure, data) for setting in (better, worse))
+            high, low = (measured.values(measure, data, s) for s in (better, worse))
         except NoSuchCodesError:
             continue
-        text = f"{better.n_bits} bits: {better} {high:.{n_digits}f}, {worse} {low:.{n_digits}f}"
-        yield Check(text, high > low)
+        difference = estimate_difference(high, low)
+        means = [sum(values.values()) / len(values) for values in (high, low)]
+        bits = f"{better.n_bits} bits: " if better.n_bits else ""
+        other = f" ({worse.n_bits} bits)" if worse.n_bits not in (better.n_bits, 0) else ""
+        text = (
+            f"{bits}{better} {means[0]:.{n_digits}f}, {worse}{other} {means[1]:.{n_digits}f} "
+            f"{format_interval(difference, n_digits)}"
+        )
+        margin = Estimate(*(value - at_least for value in difference))
+        yield Check(text, margin.mean > 0, margin)
 
 
 def beats(
@@ -97,38 +153,74 @@ def beats(
     winners: Sequence[str],
     rivals: Sequence[str],
     lengths: Sequence[int] = CODE_LENGTHS,
+    *,
+    at_least: float = 0.0,
 ) -> Checks:
     """Check that every winner is above every rival at every code length."""
-    return lambda means: (
-        check
-        for n, winner, rival in product(lengths, winners, rivals)
-        for check in check_descending(means, measure, data, Setting(winner, n), Setting(rival, n))
-    )
 
-
-def beats_on_average(
-    measure: str, data: str, winners: Sequence[str], rivals: Sequence[str]
-) -> Checks:
-    """Check that every winner is above every rival in the mean over the code lengths."""
-
-    def find_mean(means: Means, method: str) -> float:
-        lengths = (0,) if method == SCAN else CODE_LENGTHS
-        return float(np.mean([means(measure, data, method, n_bits) for n_bits in lengths]))
-
-    def checks(means: Means) -> Iterator[Check]:
-        for winner, rival in product(winners, rivals):
-            high, low = find_mean(means, winner), find_mean(means, rival)
-            text = f"mean over the code lengths: {winner} {high:.2f}, {rival} {low:.2f}"
-            yield Check(text, high > low)
+    def checks(measured: Measured) -> Iterator[Check]:
+        for n_bits, winner, rival in product(lengths, winners, rivals):
+            if winner != rival:
+                # What has no codes, such as an exact scan, is the same at every length.
+                pair = (Setting(name, _find_length(measured, data, name, n_bits))
+                        for name in (winner, rival))  # fmt: skip
+                yield from check_descending(measured, measure, data, *pair, at_least=at_least)
 
     return checks
 
 
-def check_near(
-    values: Iterable[tuple[str, float, float]], below: float, above: float = np.inf
-) -> Iterator[Check]:
-    """Check triples (name, our value, paper's value): at most ``below`` less, ``above`` more."""
-    for name, ours, theirs in values:
-        difference = ours - theirs
-        text = f"{name}: {ours:.2f}, paper {theirs:.2f} ({difference:+.2f})"
-        yield Check(text, -below <= difference <= above)
+def _find_length(measured: Measured, data: str, method: str, n_bits: int) -> int:
+    return 0 if measured.find(data, Setting(method, 0)) else n_bits
+
+
+def takes_times(
+    measure: str,
+    data: str,
+    slower: Sequence[str],
+    faster: Sequence[str],
+    lengths: Sequence[int],
+    factor: float = 1.0,
+) -> Checks:
+    """Check that every slow method takes more than ``factor`` times as long as every fast one."""
+
+    def checks(measured: Measured) -> Iterator[Check]:
+        for n_bits, slow, fast in product(lengths, slower, faster):
+            a, b = (measured.mean(measure, data, Setting(name, n_bits)) for name in (slow, fast))
+            ratio = a.mean / b.mean
+            text = f"{n_bits} bits: {slow} takes {ratio:.2g} times as long as {fast}"
+            # Times have no interval: they depend on the machine more than on the seed.
+            yield Check(
+                text, ratio > factor, Estimate(math.log(ratio / factor), -math.inf, math.inf)
+            )
+
+    return checks
+
+
+def is_near(
+    measure: str,
+    data: str,
+    values: Iterable[tuple[Setting, float]],
+    below: float,
+    above: float = math.inf,
+) -> Checks:
+    """Check that means are at most ``below`` less and ``above`` more than the paper's values."""
+
+    def checks(measured: Measured) -> Iterator[Check]:
+        for setting, theirs in values:
+            ours = measured.mean(measure, data, setting)
+            difference = Estimate(*(value - theirs for value in ours))
+            bits = f"{setting.n_bits} bits, " if setting.n_bits else ""
+            text = f"{bits}{setting}: {ours.mean:.2f}, paper {theirs:g}"
+            margin = min(difference.mean + below, above - difference.mean)
+            half = difference.high - difference.mean
+            yield Check(
+                f"{text} {format_interval(difference)}", margin >= 0,
+                Estimate(margin, margin - half, margin + half),
+            )  # fmt: skip
+
+    return checks
+
+
+def all_of(*groups: Checks) -> Checks:
+    """Return the checks of several groups together."""
+    return lambda measured: (check for group in groups for check in group(measured))

@@ -1,8 +1,7 @@
-"""The HTML page of the report: every artifact next to what the paper says."""
+"""The HTML page of the report: every artifact in two columns, next to what the paper says."""
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -10,36 +9,42 @@ from html import escape
 from itertools import groupby
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 from bitfold.io.atomic import replace_atomically
-from reproduction.artifacts import CALIBRATED, MANY_BASE_POINTS, Artifact
-from reproduction.image_encoding import reduce_colors, reduce_inline_colors
+from reproduction.artifacts import Artifact
 from reproduction.paper import deviations, reported
-from reproduction.paper.claims import CLAIMS, Verdict, judge_claims
 from reproduction.paper.deviations import ComparedValue
+from reproduction.paper.statement import Outcome, Verdict, judge_statements
+from reproduction.paper.statements import STATEMENTS
 from reproduction.protocol import Protocol
 from reproduction.records import Case
+from reproduction.report.conclusions import list_conclusions
+from reproduction.report.figure_files import write_figure
+from reproduction.report.overview import draw_overview
+from reproduction.report.points import describe_seeds
 from reproduction.report.presentation import Presentation
+from reproduction.report.settings import AUTHORS, CHANGES, COLUMN_TEXTS, LIMITS
 from reproduction.report.tables import Cell, Table, describe_value, list_missing_lengths
+from reproduction.report.verdicts import (
+    render_list,
+    render_overview,
+    render_verdicts,
+    summarize,
+)
 from reproduction.shared_types import Record
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _TEMPLATE = Path(__file__).with_name("page.html")
 
 _QUERY_MEASURES = ("retrieval", "scan", "classification")
 """Measures that are means over all queries."""
 
-_CSS_CLASSES = {True: "yes", False: "no", None: "none"}
-
-_N_LISTED = 8
-"""Sentences of a list that are shown; the others are folded."""
+_PHOTOS = ("fig-retrieved",)
+"""Artifacts whose figures keep all colors."""
 
 
 class Section(NamedTuple):
-    """An artifact, its records, and the verdicts on the claims about it."""
+    """An artifact, its records, and the verdicts on the statements about it."""
 
     artifact: Artifact
     records: list[Record]
@@ -48,14 +53,23 @@ class Section(NamedTuple):
     @property
     def is_quick(self) -> bool:
         """Whether only a part of the data was used, which cannot be compared with the paper."""
-        return any(record["case"]["n_rows"] for record in self.records)
+        return _is_quick(self.records)
 
-    @classmethod
-    def judge(cls, artifact: Artifact, records: list[Record]) -> Section:
-        """Return the section of an artifact, with its claims judged by the records."""
-        section = cls(artifact, records, [])
-        known = [] if section.is_quick else records
-        return section._replace(verdicts=judge_claims(CLAIMS.get(artifact.name, []), known))
+
+def _is_quick(records: Iterable[Record]) -> bool:
+    return any(record["case"]["n_rows"] for record in records)
+
+
+def make_sections(
+    artifacts: Iterable[Artifact], records: Mapping[str, list[Record]]
+) -> list[Section]:
+    """Return the sections of all artifacts, with their statements judged; quick runs are not."""
+    known = {name: [] if _is_quick(own) else own for name, own in records.items()}
+    return [
+        Section(a, records.get(a.name, []),
+                judge_statements(STATEMENTS.get(a.name, []), a.name, known))
+        for a in artifacts
+    ]  # fmt: skip
 
 
 def write_report(
@@ -68,7 +82,7 @@ def write_report(
     folder
         Where to write; it is created if necessary.
     artifacts
-        The artifacts in their order; those without records are left out.
+        The artifacts in their order; those without records have no section.
     records
         Records by the name of the artifact.
     command
@@ -79,13 +93,21 @@ def write_report(
     Path of the page.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    sections = [Section.judge(a, records[a.name]) for a in artifacts if records.get(a.name)]
+    sections = make_sections(artifacts, records)
+    shown = [section for section in sections if section.records]
     page = Template(_TEMPLATE.read_text("utf-8")).substitute(
         command=escape(command),
-        summary=_summarize_verdicts(sections),
-        settings=escape(_describe_settings()),
-        contents="\n".join(map(_render_entry, sections)),
-        sections="\n".join(_render_section(folder, section) for section in sections),
+        summary=escape(summarize(v for section in sections for v in section.verdicts)),
+        overview=_render_overview_figure(folder, records),
+        conclusions="".join(f"<li>{escape(text)}</li>" for text in list_conclusions(records)),
+        columns="".join(
+            f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in COLUMN_TEXTS.items()
+        ),
+        authors=AUTHORS,
+        limits="".join(f"<li>{escape(text)}</li>" for text in LIMITS),
+        contents="\n".join(map(_render_entry, shown)),
+        sections="\n".join(_render_section(folder, section) for section in shown),
+        statements=render_overview({s.artifact.number: s.verdicts for s in sections}),
     )
     path = folder / "index.html"
     with replace_atomically(path) as file:
@@ -93,98 +115,73 @@ def write_report(
     return path
 
 
-def _summarize_verdicts(sections: list[Section]) -> str:
-    """Return how many claims hold."""
-    verdicts = Counter(verdict.holds for section in sections for verdict in section.verdicts)
-    text = f"Of {verdicts.total()} claims, {verdicts[True]} hold and {verdicts[False]} do not."
-    return text + (f" {verdicts[None]} cannot be judged yet." if verdicts[None] else "")
-
-
-def _describe_settings() -> str:
-    """Return the settings that the paper does not state."""
-    chosen = [
-        f"{name} = {value} of {embedding} on {reported.DATA_NAMES[data]}"
-        for (data, embedding), settings in CALIBRATED.items()
-        for name, value in settings.items()
-    ]
-    return (
-        "The paper states neither the perplexity nor λ (smoothness) and σ (bandwidth) of its "
-        f"Laplacians. They are chosen to reproduce its Table I: {', '.join(chosen)}. Elsewhere the "
-        f"perplexity is 5, or 30 with {MANY_BASE_POINTS:,} base points or more, and other settings "
-        "are the defaults."
-    )
+def _render_overview_figure(folder: Path, records: Mapping[str, list[Record]]) -> str:
+    own = records.get("table-base-size", [])
+    figure = draw_overview(own) if own and not _is_quick(own) else None
+    if figure is None:
+        return ""
+    return write_figure(folder, "overview", figure, "MAP by the size of the base set: the paper's "
+                        "values, those with the authors' settings, and bitfold's")  # fmt: skip
 
 
 def _render_entry(section: Section) -> str:
-    """Return the entry of an artifact in the table of contents."""
+    """Return the entry of an artifact in the table of contents, with its verdicts."""
     artifact = section.artifact
-    judged = [verdict.holds for verdict in section.verdicts if verdict.holds is not None]
-    css_class = _CSS_CLASSES[all(judged)] if judged else ""
+    counts = Counter(verdict.outcome for verdict in section.verdicts)
+    judged = [f"{counts[outcome]} {word}" for outcome, word in
+              ((Outcome.HOLDS, "hold"), (Outcome.FAILS, "fail")) if counts[outcome]]  # fmt: skip
     name = f"{escape(artifact.number)}: {escape(artifact.title)}"
-    return f'<li><a class="{css_class}" href="#{artifact.name}">{name}</a></li>'
+    note = f" <small>{', '.join(judged)}</small>" if judged else ""
+    return f'<li><a href="#{artifact.name}">{name}</a>{note}</li>'
 
 
 def _render_section(folder: Path, section: Section) -> str:
     artifact, records = section.artifact, section.records
-    name, shown = artifact.name, artifact.present(records)
+    name, shown = artifact.name, artifact.present(artifact.number, records)
     title = f"{escape(artifact.number)}: {escape(artifact.title)}"
     extent = escape(describe_extent(records) + describe_missing(artifact, records))
     lines = [
         f'<section id="{name}"><h2><a href="#{name}">{title}</a></h2>',
-        f'<p class="soft"><code>{name}</code> · {extent}</p>',
-        f"<blockquote>The paper: {escape(reported.QUOTES[name])}</blockquote>",
-        *(_render_figure(folder, artifact, data, drawn) for data, drawn in shown.figures.items()),
+        f'<p class="soft"><code>python -m reproduction {name}</code> · {extent}</p>',
+        *_write_figures(folder, artifact, shown),
+        f'<p class="soft"><b>What bitfold changes.</b> {escape(CHANGES[name])}</p>',
         *([f'<p class="soft">{escape(shown.note)}</p>'] if shown.note else []),
         *(_render_table(table, judged=not section.is_quick) for table in shown.tables),
-        _render_claims(section),
         *([] if section.is_quick else [_render_differences(name, shown)]),
+        *([f"<h3>What the paper says</h3><blockquote>{escape(reported.QUOTES[name])}</blockquote>"]
+          if not section.verdicts else ["<h3>What the paper says, judged as published</h3>"]),
+        render_verdicts(section.verdicts, is_quick=section.is_quick),
         *(f'<p class="soft">{escape(text)}</p>' for text in list_missing_lengths(records)),
         "</section>",
-    ]
+    ]  # fmt: skip
     return "\n".join(filter(None, lines))
 
 
-def _render_figure(folder: Path, artifact: Artifact, data: str, figure: Figure) -> str:
-    """Write a figure to files, and return its HTML."""
-    from matplotlib import rc_context
-
-    stem = f"{artifact.name}-{data}"
-    # With a fixed salt and no date the same records give the same bytes.
-    with rc_context({"svg.hashsalt": "bitfold"}):
-        svg = _save_figure(figure, format="svg", metadata={"Date": None})
-        png = _save_figure(figure, format="png", dpi=130)
-    contents = {".svg": reduce_inline_colors(svg), ".png": reduce_colors(png)}
-    for suffix, content in contents.items():
-        with replace_atomically(folder / f"{stem}{suffix}") as file:
-            file.write(content)
-    name = escape(reported.DATA_NAMES.get(data, data))
-    return (
-        f'<figure><img src="{stem}.png" alt="{escape(artifact.title)}, {name}" loading="lazy">'
-        f'<figcaption>{name} · <a href="{stem}.png">PNG</a> · <a href="{stem}.svg">SVG</a>'
-        "</figcaption></figure>"
-    )
-
-
-def _save_figure(figure: Figure, **options: Any) -> bytes:
-    content = io.BytesIO()
-    figure.savefig(content, **options)
-    return content.getvalue()
+def _write_figures(folder: Path, artifact: Artifact, shown: Presentation) -> list[str]:
+    return [
+        write_figure(folder, f"{artifact.name}-{data}", figure,
+                     f"{artifact.number}: {artifact.title}, {reported.DATA_NAMES.get(data, data)}",
+                     has_photos=artifact.name in _PHOTOS)
+        for data, figure in shown.figures.items()
+    ]  # fmt: skip
 
 
 def describe_extent(records: list[Record]) -> str:
-    """Return the numbers of runs, repeats, queries and rows."""
+    """Return the numbers of runs, seeds, queries and rows."""
     cases = [Case.from_record(record) for record in records]
-    n_repeats = Counter(replace(case, seed=0) for case in cases).values()
-    few, many = min(n_repeats), max(n_repeats)
-    repeats = f"{many}" if few == many else f"{few} to {many}"
     # Pictures show only some of the queries, or none.
     n_queries = {case.n_queries for case in cases if case.measure in _QUERY_MEASURES}
     numbers = " and ".join(f"{n:,}" for n in sorted(n_queries))
     queries = f"{numbers} queries, " if numbers else ""
     n_rows = max(case.n_rows for case in cases)
     rows = f"a quick version with {n_rows:,} rows" if n_rows else "the whole database"
-    runs, plural = ("run" if len(cases) == 1 else "runs"), ("" if many == 1 else "s")
-    return f"{len(cases)} {runs}, {repeats} repeat{plural}, {queries}{rows}"
+    runs = "run" if len(cases) == 1 else "runs"
+    seeds = describe_seeds([{"case": _without_queries(r["case"])} for r in records])
+    return f"{len(cases):,} {runs}, {seeds} per value, {queries}{rows}"
+
+
+def _without_queries(case: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in case.items() if name != "n_queries"}
 
 
 def describe_missing(artifact: Artifact, records: list[Record]) -> str:
@@ -193,7 +190,7 @@ def describe_missing(artifact: Artifact, records: list[Record]) -> str:
     started = {case.data for case in known}
     cases = artifact.cases(Protocol(1, quick=bool(known[0].n_rows)))
     settings = {case.setting for case in cases if case.data in started}
-    n_missing = len(settings - {case.setting for case in known})
+    n_missing = len(settings - {replace(case, seed=0).setting for case in known})
     return f"; {n_missing:,} of {len(settings):,} settings not run yet" if n_missing else ""
 
 
@@ -210,62 +207,31 @@ def _render_table(table: Table, *, judged: bool) -> str:
 
 
 def _render_cell(cell: Cell, judged: bool) -> str:
-    difference = escape(cell.difference)
-    if cell.differs and judged:
-        difference = f"<b>{difference}</b>"
-    paper = cell.paper and f"paper {escape(cell.paper)}"
-    below = " · ".join(filter(None, [paper, difference]))
-    return f"<td>{escape(cell.ours)}{f'<small>{below}</small>' if below else ''}</td>"
-
-
-def _render_claims(section: Section) -> str:
-    lines = [_render_verdict(section, verdict) for verdict in section.verdicts]
-    return f'<ul class="verdicts">{"".join(lines)}</ul>' if lines else ""
-
-
-def _render_verdict(section: Section, verdict: Verdict) -> str:
-    text = escape(verdict.claim.text)
-    if verdict.holds is None:
-        why = "not judged in a quick version" if section.is_quick else "not run yet"
-        text += f" <small>({why})</small>"
-    if verdict.holds is False:
-        reason = deviations.DISAGREEMENTS.get(verdict.claim.id, deviations.UNKNOWN_REASON)
-        text += f'<div class="apart"><p>Does not hold here.</p>{_render_list(verdict.failed)}'
-        text += f"<p>Likely reason: {escape(reason)}.</p></div>"
-    return f'<li class="{_CSS_CLASSES[verdict.holds]}">{text}</li>'
+    text = escape(cell.text)
+    return f"<td>{f'<b>{text}</b>' if cell.is_marked and judged else text}</td>"
 
 
 def _render_differences(artifact: str, shown: Presentation) -> str:
-    """List the values that differ by more than the deviation, grouped by the likely reason."""
+    """List the values that differ by more than their interval, grouped by the reason."""
     pairs = [(deviations.find_reason(artifact, v), v) for v in shown.compared if v.differs]
     if not pairs:
         return ""
     pairs.sort(key=lambda pair: pair[0])
     lines = [
-        f"{_render_list([_describe_difference(value) for _, value in group])}"
-        f"<p>Likely reason: {escape(reason)}.</p>"
+        f"{render_list([_describe_difference(value) for _, value in group])}"
+        f"<p>Reason: {escape(reason)}.</p>"
         for reason, group in groupby(pairs, key=lambda pair: pair[0])
     ]
     head = (
-        f"{len(pairs)} of {len(shown.compared)} differ from the paper by more than the deviation."
+        f"{len(pairs)} of {len(shown.compared)} values as published differ from the paper by more "
+        "than the 95 % interval."
     )
-    return f'<div class="apart"><p>{head}</p>{"".join(lines)}</div>'
+    return f'<details class="apart"><summary>{head}</summary>{"".join(lines)}</details>'
 
 
 def _describe_difference(value: ComparedValue) -> str:
     n_digits = 3 if value.measure == "f1" else 2
-    source = "the paper's" if value.reported.deviation is not None else "ours over the seeds"
     return (
         f"{describe_value(value)}: {value.mean:.{n_digits}f}, paper {value.reported.mean:g}, "
-        f"{value.difference:+.{n_digits}f} "
-        f"(deviation {value.allowed_difference:.{n_digits}f}, {source})"
+        f"{value.difference:+.{n_digits}f} ± {value.half_width:.{n_digits}f}"
     )
-
-
-def _render_list(sentences: list[str]) -> str:
-    """Return a list whose later items are folded."""
-    items = [f"<li>{escape(sentence)}</li>" for sentence in sentences]
-    shown, rest = "".join(items[:_N_LISTED]), "".join(items[_N_LISTED:])
-    n_more = len(items) - _N_LISTED
-    folded = f"<details><summary>{n_more} more</summary><ul>{rest}</ul></details>"
-    return f"<ul>{shown}</ul>" + (folded if rest else "")

@@ -16,8 +16,8 @@ def select_records(
 ) -> list[Record]:
     """Return an artifact's records of all seeds, with one number of queries per data set.
 
-    That number is the protocol's if it was run, else the one that most runs have, so that the
-    report also shows what was run at another time.
+    That number is the one with which most settings were run; the protocol's if it is among them.
+    The report then also shows what was run at another time.
     """
     cases = artifact.cases(replace(protocol, quick=quick))
     order = {case.setting: i for i, case in enumerate(cases)}
@@ -29,11 +29,20 @@ def select_records(
             by_queries = groups.setdefault((case.data, case.measure), {})
             by_queries.setdefault(case.n_queries, []).append(record)
     selected = [
-        record
-        for key, group in groups.items()
-        for record in group.get(wanted[key]) or max(group.values(), key=len)
+        record for key, group in groups.items() for record in _choose_group(group, wanted[key])
     ]
     return sorted(selected, key=lambda record: _sort_key(record, order))
+
+
+def _choose_group(group: dict[int, list[Record]], wanted: int) -> list[Record]:
+    """Return the records of the number of queries that covers most settings."""
+
+    def rate(n_queries: int) -> tuple[int, bool, int]:
+        own = group[n_queries]
+        n_settings = len({Case.from_record(record).setting for record in own})
+        return n_settings, n_queries == wanted, len(own)
+
+    return group[max(group, key=rate)]
 
 
 def _sort_key(record: Record, order: dict[Case, int]) -> tuple[int, int]:

@@ -1,29 +1,28 @@
-"""Tables of the report: our values next to the paper's."""
+"""Tables of the report: both columns next to the paper's values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from reproduction.columns import BITFOLD, PUBLISHED, find_column, get_plain_name, select_column
 from reproduction.experiments.methods import SCAN
 from reproduction.paper import reported
 from reproduction.paper.deviations import ComparedValue
 from reproduction.paper.reported import Reported
-from reproduction.report.figures import gather_points, list_methods
+from reproduction.report.line_figures import Measure
+from reproduction.report.points import Point, gather_points, list_methods, select_method
 from reproduction.shared_types import Record
 
 NO_VALUE = "\N{EN DASH}"
-RAW_VECTORS = "the raw vectors"
 BASE_NAMES = {"random": "random", "kmedoids": "K-medians", "kmeans": "K-means"}
 
 
 class Cell(NamedTuple):
-    """Our value, the paper's, the difference, and whether it exceeds the deviation."""
+    """The text of a cell, and whether it is marked."""
 
-    ours: str
-    paper: str = ""
-    difference: str = ""
-    differs: bool = False
+    text: str
+    is_marked: bool = False
 
 
 class Table(NamedTuple):
@@ -35,35 +34,98 @@ class Table(NamedTuple):
     folded: bool = False
 
 
-def make_length_table(records: list[Record], data: str, measure: tuple[str, str]) -> Table:
-    """Return the values behind a panel: one row per method, one column per code length."""
-    name, head = measure
+def find_point(records: Sequence[Record], measure: str) -> Point | None:
+    """Return the mean of a measure over all records; None if there are none."""
+    points = gather_points(records, measure, lambda _: 0.0)
+    return points[0] if points else None
+
+
+def make_length_table(records: list[Record], data: str, measure: Measure) -> Table:
+    """Return the values behind a panel: one row per method and column of the report."""
     lengths = sorted({r["case"]["n_bits"] for r in records if r["case"]["n_bits"]})
+    n_digits = 3 if measure.name == "f1" else 2
     rows = []
     for method in list_methods(records):
-        own = [r for r in records if r["case"]["method"] == method]
+        own = select_method(records, method)
         groups = [[r for r in own if r["case"]["n_bits"] in (n, 0)] for n in lengths]
-        n_digits = 3 if name == "f1" else 2
-        rows.append([Cell(method), *(Cell(format_mean(group, name, n_digits)) for group in groups)])
-    title = f"{reported.DATA_NAMES.get(data, data)}: {head}, mean (standard deviation) by bits"
-    return Table(["method", *map(str, lengths)], rows, title, folded=True)
+        if not any(find_point(group, measure.name) for group in groups):
+            continue
+        values = [Cell(format_mean(group, measure.name, n_digits)) for group in groups]
+        rows.append([Cell(_name_row(own[0])), *values, Cell(_count_seeds(own))])
+    name = reported.DATA_NAMES.get(data, data)
+    title = f"{name}: {measure.label}, mean (sample standard deviation) by bits"
+    return Table(["method", *map(str, lengths), "seeds"], rows, title, folded=True)
 
 
-def make_stated_table(values: Iterable[ComparedValue]) -> Table:
+def _name_row(record: Record) -> str:
+    method = record["case"]["method"]
+    column = find_column(method)
+    return f"{get_plain_name(method)}, {column}" if column else method
+
+
+def _count_seeds(records: Sequence[Record]) -> str:
+    """Return how many seeds the settings have, such as 5 or 3–5."""
+    counts: dict[tuple[int, str], int] = {}
+    for record in records:
+        case = record["case"]
+        key = case["n_bits"], str(case["options"])
+        counts[key] = counts.get(key, 0) + 1
+    few, many = min(counts.values()), max(counts.values())
+    return f"{few}" if few == many else f"{few}–{many}"
+
+
+def make_compared_row(
+    labels: Sequence[str], records: Sequence[Record], value: ComparedValue | None, measure: str
+) -> list[Cell]:
+    """Return a row: labels, the paper's value, both columns, the difference, and the seeds."""
+    ours, theirs = (find_point(select_column_only(records, c), measure)
+                    for c in (BITFOLD, PUBLISHED))  # fmt: skip
+    n_digits = 3 if measure == "f1" else 2
+    return [
+        *map(Cell, labels),
+        Cell(_format_reported(value.reported) if value else NO_VALUE),
+        Cell(_format_point(theirs, n_digits)),
+        Cell(_format_difference(value, n_digits), bool(value and value.differs)),
+        Cell(_format_point(ours, n_digits)),
+        Cell(" / ".join(str(point.n_seeds if point else 0) for point in (theirs, ours))),
+    ]
+
+
+COMPARED_HEADS = ["paper", "as published", "difference", "bitfold", "seeds"]
+"""Heads of the cells that :func:`make_compared_row` adds to the labels."""
+
+
+def select_column_only(records: Sequence[Record], column: str) -> list[Record]:
+    """Return the records of a column, or those of methods that are the same in both."""
+    own = [r for r in records if find_column(r["case"]["method"]) == column]
+    return own or select_column(records, column)
+
+
+def make_stated_table(values: Iterable[ComparedValue], records: Sequence[Record]) -> Table:
     """Return the values that the paper's text states, and ours."""
     rows = [
-        [Cell(describe_value(v)), compare_cell(v, 3 if v.measure == "f1" else 2)] for v in values
+        make_compared_row([describe_value(v)], _select_value(records, v), v, v.measure)
+        for v in values
     ]
-    return Table(["in the paper's text", "here"], rows)
+    return Table(["in the paper's text", *COMPARED_HEADS], rows)
+
+
+def _select_value(records: Sequence[Record], value: ComparedValue) -> list[Record]:
+    return [
+        r
+        for r in records
+        if (r["case"]["data"], get_plain_name(r["case"]["method"]), r["case"]["n_bits"])
+        == (value.data, value.method, value.n_bits)
+    ]
 
 
 def compare_with_stated(artifact: str, records: list[Record]) -> list[ComparedValue]:
-    """Return our values next to those that the paper's text states about an artifact."""
+    """Return our values, as published, next to those that the paper's text states."""
     found = []
     for measure, data, method, n_bits, value in reported.STATED.get(artifact, []):
         own = [
             r
-            for r in records
+            for r in select_column(records, PUBLISHED)
             if (r["case"]["data"], r["case"]["method"], r["case"]["n_bits"])
             == (data, method, n_bits)
         ]
@@ -75,21 +137,22 @@ def compare_with_paper(
     records: list[Record], measure: str, value: Reported | None, **options: Any
 ) -> list[ComparedValue]:
     """Return our mean next to the paper's value; an empty list if either is missing."""
-    points = gather_points(records, measure, lambda _: 0.0)
-    if not points or value is None:
+    point = find_point(records, measure)
+    if point is None or value is None:
         return []
-    case, point = records[0]["case"], points[0]
+    case = records[0]["case"]
     subject = (case["data"], case["method"], case["n_bits"], options)
-    return [ComparedValue(measure, *subject, point.mean, point.deviation, value)]
+    return [ComparedValue(measure, *subject, point.mean, point.deviation, point.n_seeds, value)]
 
 
 def describe_value(value: ComparedValue) -> str:
     """Return method, code length, settings and data set of a value."""
-    method = RAW_VECTORS if value.method == SCAN else value.method
+    method = "raw pixels" if value.method == SCAN else value.method
     bits = [f"{value.n_bits} bits"] if value.n_bits else []
     settings = [_describe_option(name, option) for name, option in value.options.items()]
+    machine = {"accuracy": ["one-versus-rest"], "accuracy_ovo": ["one-versus-one"]}
     data = reported.DATA_NAMES.get(value.data, value.data).split(",")[0]
-    return ", ".join([method, *bits, *settings, data])
+    return ", ".join([method, *bits, *settings, *machine.get(value.measure, []), data])
 
 
 def _describe_option(name: str, value: Any) -> str:
@@ -98,33 +161,38 @@ def _describe_option(name: str, value: Any) -> str:
     return BASE_NAMES.get(value, f"{value}")
 
 
-def compare_cell(value: ComparedValue, n_digits: int = 2) -> Cell:
-    """Return our mean and deviation, the paper's, and the difference."""
-    stated = value.reported.deviation
-    theirs = f"{value.reported.mean:g}" + ("" if stated is None else f" ({stated:g})")
-    difference = f"{value.difference:+.{n_digits}f}".replace("-", "\N{MINUS SIGN}")
-    ours = f"{value.mean:.{n_digits}f} ({value.deviation:.{n_digits}f})"
-    return Cell(ours, theirs, difference, value.differs)
+def _format_reported(value: Reported) -> str:
+    return f"{value.mean:g}" + ("" if value.deviation is None else f" ({value.deviation:g})")
 
 
-def compare_times(records: list[Record], measure: str, theirs: float, scale: float = 1.0) -> Cell:
-    """Return our time, the paper's, and their ratio."""
-    points = gather_points(records, measure, lambda _: 0.0)
-    if not points:
-        return Cell(NO_VALUE, _format_time(theirs))
-    ours = scale * points[0].mean
-    return Cell(_format_time(ours), _format_time(theirs), f"× {ours / theirs:.2g}")
-
-
-def format_mean(records: list[Record], measure: str, n_digits: int = 2) -> str:
-    """Return mean and standard deviation of a measure."""
-    points = gather_points(records, measure, lambda _: 0.0)
-    if not points:
+def _format_difference(value: ComparedValue | None, n_digits: int) -> str:
+    if value is None:
         return NO_VALUE
-    return f"{points[0].mean:.{n_digits}f} ({points[0].deviation:.{n_digits}f})"
+    return f"{value.difference:+.{n_digits}f}".replace("-", "\N{MINUS SIGN}")
 
 
-def _format_time(value: float) -> str:
+def _format_point(point: Point | None, n_digits: int) -> str:
+    if point is None:
+        return NO_VALUE
+    text = f"{point.mean:.{n_digits}f}"
+    return text if point.n_seeds < 2 else f"{text} ({point.deviation:.{n_digits}f})"
+
+
+def format_mean(records: Sequence[Record], measure: str, n_digits: int = 2) -> str:
+    """Return mean and standard deviation of a measure; no deviation of a single seed."""
+    return _format_point(find_point(records, measure), n_digits)
+
+
+def make_time_cells(
+    records: Sequence[Record], measure: str, theirs: float, scale: float = 1.0
+) -> list[Cell]:
+    """Return the paper's time, and ours in both columns."""
+    points = [find_point(select_column_only(records, c), measure) for c in (PUBLISHED, BITFOLD)]
+    ours = [NO_VALUE if point is None else format_time(scale * point.mean) for point in points]
+    return [Cell(format_time(theirs)), *map(Cell, ours)]
+
+
+def format_time(value: float) -> str:
     """Return two digits, or all before the decimal point."""
     return f"{value:.2g}" if value < 100 else f"{value:,.0f}"
 

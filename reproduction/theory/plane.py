@@ -100,7 +100,7 @@ def draw_base_sets() -> Figure:
 
 
 def draw_prototype(axes: Axes, Y: AnyArray, X: AnyArray) -> None:
-    """Draw the root mean square error of Eq. (5), and the bound of Lemma 2, against m."""
+    """Draw the root mean square error of Eq. (5), and the bound of Lemma 3, against m."""
     sizes = 2 ** np.arange(1, 9)
     alphas = prototype.induction_weights(X[::90], X, k=200, bandwidth=0.2)
     errors, bounds = [], []

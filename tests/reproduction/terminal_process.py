@@ -12,15 +12,29 @@ import sys
 import termios
 from typing import Self
 
+RUN_COMMAND = "\nfrom reproduction.command import main\nmain()"
+
 
 class TerminalProcess:
-    """``python -m reproduction`` in a pseudo-terminal of 24 × 100 characters."""
+    """``python -m reproduction`` in a pseudo-terminal of 24 × 100 characters.
 
-    def __init__(self, *arguments: str, environment: dict[str, str] | None = None) -> None:
+    Parameters
+    ----------
+    arguments
+        Arguments of the command.
+    environment
+        Additional variables.
+    prepare
+        Code that is run before the command.
+    """
+
+    def __init__(
+        self, *arguments: str, environment: dict[str, str] | None = None, prepare: str = ""
+    ) -> None:
         self._ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "reproduction", *arguments],
+            [sys.executable, "-c", prepare + RUN_COMMAND, *arguments],
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
@@ -45,7 +59,7 @@ class TerminalProcess:
             except OSError:
                 part = b""  # Linux reports a closed terminal as an error
             if not part:
-                return self._process.wait(timeout=60)
+                return self._process.wait(timeout=100)
             self.output += part
         return None
 

@@ -13,7 +13,6 @@ import signal
 import struct
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +21,18 @@ import pytest
 from reproduction.artifacts import ARTIFACTS
 from sklearn.datasets import load_digits
 from tests.reproduction.conftest import Output, RunCommand
-from tests.reproduction.terminal_process import TerminalProcess
+from tests.reproduction.terminal_process import RUN_COMMAND, TerminalProcess
 
 from bitfold.datasets.mnist import FILES
+from reproduction import case_lists
+from reproduction.experiments import methods, pictures
+from reproduction.report import figure_files
+
+N_DIGITS = 100
+"""Digits in Fig. 2; the 300 of the paper take most of the time."""
+
+QUICK_SIZES = (80, 100)
+"""Sizes of the base set in a quick version of Table II."""
 
 
 def encode_idx(array: np.ndarray[Any, np.dtype[np.uint8]]) -> bytes:
@@ -48,6 +56,15 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         (folder / "mnist" / remote.name).write_bytes(gzip.compress(encode_idx(array), 1))
     cache = str(tmp_path_factory.mktemp("cache"))
     return {"BITFOLD_DATA": str(folder), "BITFOLD_CACHE": cache, "BITFOLD_OFFLINE": "1"}
+
+
+@pytest.fixture
+def small_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use small base sets, and draw few pixels."""
+    monkeypatch.setitem(methods.IMH_SETTINGS, "n_base_points", 100)
+    monkeypatch.setattr(case_lists, "QUICK_SIZES", QUICK_SIZES)
+    monkeypatch.setattr(pictures, "N_DIGITS", N_DIGITS)
+    monkeypatch.setattr(figure_files, "DPI", 30)
 
 
 @pytest.fixture
@@ -82,18 +99,19 @@ def test_list_has_every_artifact(reproduce: RunCommand) -> None:
     assert list(rows) == [*ARTIFACTS, "all"]
     for row in rows.values():
         assert row.split("│")[-2].strip().split()[1] in ("s", "min", "h")
-    assert count_runs(rows["all"]) > count_runs(rows["fig-mnist"]) == 540
+    assert count_runs(rows["all"]) > count_runs(rows["fig-mnist"]) == 360
     fewer = reproduce("--list", "--repeats", "3").stdout
-    assert count_runs(next(line for line in fewer.splitlines() if "fig-mnist" in line)) == 162
+    assert count_runs(next(line for line in fewer.splitlines() if "fig-mnist" in line)) == 216
 
 
 def test_list_as_json(reproduce: RunCommand) -> None:
     entries = {entry["name"]: entry for entry in json.loads(reproduce("--list", "--json").stdout)}
     assert list(entries) == [*ARTIFACTS, "all"]
-    assert entries["fig-mnist"]["n_runs"] == 540
+    assert entries["fig-mnist"]["n_runs"] == 360
     assert entries["all"]["seconds_left"] > entries["fig-mnist"]["seconds_left"] > 0
 
 
+@pytest.mark.usefixtures("small_runs")
 def test_artifact_is_run_drawn_and_resumed(reproduce: RunCommand, tmp_path: Path) -> None:
     code, text, errors = reproduce("fig-query-digits", "--quick")
     assert (code, errors) == (0, "")
@@ -103,7 +121,8 @@ def test_artifact_is_run_drawn_and_resumed(reproduce: RunCommand, tmp_path: Path
         "fig-query-digits-mnist.png", "fig-query-digits-mnist.svg", "index.html",
         "records-quick.jsonl",
     ]  # fmt: skip
-    (record,) = read_records(folder / "records-quick.jsonl")
+    published, record = read_records(folder / "records-quick.jsonl")
+    assert published["case"]["method"] == "IMH-tSNE as published"
     assert record.keys() == {"case", "result", "seconds", "versions"}
     assert record["case"]["seed"] == 0
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -113,60 +132,82 @@ def test_artifact_is_run_drawn_and_resumed(reproduce: RunCommand, tmp_path: Path
     records = folder / "records-quick.jsonl"
     records.write_bytes(before[records.name][:-40])
     assert reproduce("fig-query-digits", "--quick").code == 0
-    (again,) = [json.loads(line) for line in records.read_text().splitlines()[1:]]
+    (again,) = [json.loads(line) for line in records.read_text().splitlines()[2:]]
     assert again["result"] == record["result"]
     rows = reproduce("--list", "--quick").stdout.splitlines()
     assert "done" in next(row for row in rows if "fig-query-digits" in row)
 
 
+@pytest.mark.usefixtures("small_runs")
 def test_repeats_and_queries_are_in_the_report(reproduce: RunCommand, tmp_path: Path) -> None:
     assert reproduce("fig-2d", "--repeats", "2", "--queries", "50").code == 0
-    (record,) = read_records(tmp_path / "report" / "records.jsonl")
-    assert (record["case"]["n_queries"], record["case"]["n_rows"]) == (50, 0)
+    for record in read_records(tmp_path / "report" / "records.jsonl"):
+        assert (record["case"]["n_queries"], record["case"]["n_rows"]) == (50, 0)
     page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
-    assert "1 run, 1 repeat, the whole database" in page
+    assert "2 runs, 1 seed per value, the whole database" in page
     assert "<code>python -m reproduction fig-2d --repeats 2 --queries 50</code>" in page
     # A quick version of another artifact is added to the page.
     assert reproduce("fig-query-digits", "--quick").code == 0
     page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
-    assert page.count("<section") == 2
-    assert "1 repeat, the whole database" in page
+    assert page.count("<section") == 3  # the last one has all statements
+    assert "1 seed per value, the whole database" in page
     assert "a quick version" in page
 
 
-def test_killed_run_is_resumed(environment: dict[str, str], tmp_path: Path) -> None:
-    records = tmp_path / "r" / "records-quick.jsonl"
-    # Of its two data sets CIFAR-10 is missing; MNIST has three runs.
-    arguments = ["table-base-size", "--quick", "--out", str(tmp_path / "r")]
-    command = [sys.executable, "-m", "reproduction", *arguments]
-    variables = {**os.environ, **environment}
-    process = subprocess.Popen(
-        command, env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+KILLED_IN_THE_THIRD_RUN = f"""
+import os, signal
+from reproduction import case_lists
+from reproduction.experiments import run
+case_lists.QUICK_SIZES = {QUICK_SIZES}
+measure, n_runs = run._measure, 0
+
+def measure_or_die(*arguments):
+    global n_runs
+    n_runs += 1
+    if n_runs == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return measure(*arguments)
+
+run._measure = measure_or_die
+"""
+
+
+@pytest.mark.usefixtures("small_runs")
+def test_killed_run_is_resumed(
+    reproduce: RunCommand, environment: dict[str, str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "report"
+    records = folder / "records-quick.jsonl"
+    # Of its two data sets CIFAR-10 is missing; MNIST has four runs.
+    arguments = ["table-base-size", "--quick"]
+    command = [sys.executable, "-c", KILLED_IN_THE_THIRD_RUN + RUN_COMMAND, *arguments]
+    killed = subprocess.run(
+        [*command, "--out", str(folder)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        check=False,
     )
-    while not records.exists() or records.read_bytes().count(b"\n") < 1:
-        assert process.poll() is None, process.communicate()[1]
-        time.sleep(0.02)
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
     content = records.read_bytes()
-    complete = content[: content.rindex(b"\n") + 1]
-    assert 1 <= complete.count(b"\n") < 3
-    assert not (tmp_path / "r" / "index.html").exists()
-    done = subprocess.run(command, env=variables, capture_output=True, text=True)
+    assert content.endswith(b"\n")
+    assert content.count(b"\n") == 2
+    assert not (folder / "index.html").exists()
+    done = reproduce(*arguments)
     assert "cifar10" in done.stderr
-    assert records.read_bytes().startswith(complete)
+    assert records.read_bytes().startswith(content)
     cases = [json.dumps(record["case"]) for record in read_records(records)]
-    assert len(cases) == len(set(cases)) == 3
-    assert (tmp_path / "r" / "index.html").exists()
+    assert len(cases) == len(set(cases)) == 4
+    assert (folder / "index.html").exists()
 
 
 def test_progress_is_shown_in_a_terminal(environment: dict[str, str], tmp_path: Path) -> None:
     arguments = ["fig-query-digits", "--quick", "--out", str(tmp_path / "r")]
-    with TerminalProcess(*arguments, environment=environment) as terminal:
+    small = f"from reproduction.experiments import pictures; pictures.N_DIGITS = {N_DIGITS}"
+    with TerminalProcess(*arguments, environment=environment, prepare=small) as terminal:
         assert terminal.read() == 0
     text = terminal.output.decode()
     end = text.rindex("\x1b[2K")  # where the bars are erased
-    for part in ("all runs", "0 of 1", "mnist, IMH-tSNE, 48 bits"):
+    for part in ("all runs", "0 of 2", "mnist, IMH-tSNE as published, 48 bits"):
         assert part in text[:end]
         assert part not in text[end:]
     assert "Report written to" in text[end:]
@@ -194,6 +235,7 @@ def test_errors_are_one_line(
     assert not (tmp_path / "report").exists()
 
 
+@pytest.mark.usefixtures("small_runs")
 def test_available_data_are_run_despite_missing_ones(reproduce: RunCommand, tmp_path: Path) -> None:
     done = reproduce("fig-retrieved", "fig-query-digits", "fig-sift", "--quick")
     assert done.code == 1
@@ -225,6 +267,8 @@ def test_help_lists_the_commands(run_command: RunCommand) -> None:
     text = run_command("--help").stdout
     for name in (
         "run",
+        "targets",
+        "paper-to-code",
         "demo",
         "gallery",
         "theory",
@@ -246,3 +290,14 @@ def test_text_set_is_made_from_a_package_list(run_command: RunCommand, tmp_path:
     missing = run_command("text-set", str(tmp_path / "nothing"), "--out", str(tmp_path))
     assert missing.code == 1
     assert "nothing" in missing.stderr
+
+
+def test_targets_are_printed(reproduce: RunCommand) -> None:
+    code, text, errors = reproduce("targets")
+    assert (code, errors) == (0, "")
+    assert text.count("not run yet") == 21
+    assert "raw pixels, one-versus-one" in text
+    entries = json.loads(reproduce("targets", "--json").stdout)
+    assert len(entries) == 21
+    assert entries[0]["paper"] == 15.76
+    assert entries[0]["is_met"] is None

@@ -229,14 +229,14 @@ def test_draws_follow_the_allocation(case: Problem, seed: int) -> None:
 
 @quick
 @given(case=problems(), seed=st.integers(0, 2**32))
-def test_lemma_1_at_most_2m_unique(case: Problem, seed: int) -> None:
+def test_lemma_2_at_most_2m_unique(case: Problem, seed: int) -> None:
     Y, alpha, m = case
     labels = cover_points(Y, m).labels
     for row in estimate_embedding(Y, alpha, labels, n_draws=3, rng=seed).indices:
         assert len(np.unique(row)) <= len(row) <= 2 * m
 
 
-def test_lemma_1_is_reached() -> None:
+def test_lemma_2_is_reached() -> None:
     # Equal masses: m C_j = 1, two draws from each of the m clusters.
     Y = np.arange(6.0)[:, None]
     alpha, labels = np.full(6, 1 / 6), [0, 0, 1, 1, 2, 2]
@@ -278,10 +278,10 @@ def test_same_seed_same_draws(problem: Problem) -> None:
     assert not np.array_equal(first.indices, other.indices)
 
 
-# Lemma 2
+# Lemma 3
 
 
-def test_lemma_2_mean_and_variance_by_simulation(problem: Problem) -> None:
+def test_lemma_3_mean_and_variance_by_simulation(problem: Problem) -> None:
     Y, alpha, m = problem
     cover = cover_points(Y, m)
     exact = estimate_moments(Y, alpha, cover.labels)
@@ -324,14 +324,14 @@ def test_moments_equal_an_enumeration(case: Problem) -> None:
 
 @quick
 @given(case=problems())
-def test_lemma_2_bound(case: Problem) -> None:
+def test_lemma_3_bound(case: Problem) -> None:
     Y, alpha, m = case
     cover = cover_points(Y, m)
     bound = variance_bound(cover.radius, m)
     assert estimate_moments(Y, alpha, cover.labels).variance <= bound * (1 + 1e-12) + 1e-15
 
 
-def test_lemma_2_mean_is_the_exact_induction() -> None:
+def test_lemma_3_mean_is_the_exact_induction() -> None:
     rng = np.random.default_rng(5)
     X, Y = rng.normal(size=(50, 4)), rng.normal(size=(50, 3))
     alpha = induction_weights(X[:1] + 0.1, X, 20, 2.0)
@@ -339,7 +339,7 @@ def test_lemma_2_mean_is_the_exact_induction() -> None:
     np.testing.assert_allclose(mean, exact_induction(X[:1] + 0.1, X, Y, 20, 2.0)[0], rtol=1e-12)
 
 
-def test_lemma_2_holds_unlike_its_printed_proof() -> None:
+def test_lemma_3_holds_unlike_its_printed_proof() -> None:
     # Two points at distance 2 in each of two clusters: Var(y_u) = ε² = 1; C = 0.4, 0.6; ℓ = 1, 2.
     Y, alpha = np.array([[-1.0], [1.0], [9.0], [11.0]]), np.array([0.2, 0.2, 0.3, 0.3])
     variance = estimate_moments(Y, alpha, [0, 0, 1, 1]).variance
@@ -348,7 +348,7 @@ def test_lemma_2_holds_unlike_its_printed_proof() -> None:
     assert variance <= variance_bound(1.0, 2)
 
 
-# Theorem 1 and its corollary
+# Theorem 4 and Corollary 5
 
 
 @pytest.mark.parametrize("m", [2, 10, 25])

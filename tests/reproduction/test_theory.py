@@ -14,7 +14,7 @@ from reproduction.theory import plane
 from reproduction import theory
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = sorted((DOCS / "theory").glob("*.md"))
+PAGES = [page for page in sorted((DOCS / "theory").glob("*.md")) if page.stem != "slips"]
 
 
 def list_images(page: Path) -> list[str]:

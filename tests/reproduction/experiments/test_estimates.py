@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from reproduction.experiments.estimates import estimate_from, format_duration
+from reproduction.experiments.estimates import Durations, format_duration
 from reproduction.records import Case, RunRecords
 
 CASE = Case("mnist", "ITQ", 64)
@@ -16,16 +16,35 @@ def test_estimate_is_the_mean_of_other_seeds() -> None:
     records.add(replace(CASE, seed=1), {"map": 1.0}, 30)
     records.add(replace(CASE, seed=2), {"map": 1.0}, 50)
     records.add(replace(CASE, n_bits=32), {"map": 1.0}, 10)
-    estimate = estimate_from(records)
-    assert estimate(CASE) == 40
-    assert estimate(replace(CASE, n_bits=32)) == 10
-    assert estimate(replace(CASE, n_bits=16)) == 30
+    durations = Durations(records)
+    assert durations.estimate(CASE) == 40
+    assert durations.estimate(replace(CASE, n_bits=32)) == 10
+    assert durations.estimate(replace(CASE, n_bits=16)) == 30
 
 
 def test_estimate_without_records_grows_with_the_rows() -> None:
-    estimate = estimate_from([])
+    estimate = Durations().estimate
     assert 0 < estimate(replace(CASE, n_rows=100)) < estimate(CASE)
     assert estimate(CASE) < estimate(replace(CASE, data="sift1m"))
+
+
+def test_estimate_grows_with_the_square_of_the_base_set() -> None:
+    def make(m: int) -> Case:
+        return replace(CASE, options=(("n_base_points", m),))
+
+    durations = Durations()
+    durations.add(make(400), 3.0)
+    durations.add(make(1000), 10.0)
+    assert durations.estimate(make(2000)) == 40
+    assert durations.estimate(make(500)) == pytest.approx(3 * (500 / 400) ** 2)
+    assert durations.estimate(make(200)) == 3
+
+
+def test_finished_runs_change_the_estimate() -> None:
+    durations = Durations()
+    before = durations.estimate(CASE)
+    durations.add(replace(CASE, seed=3), 1000.0)
+    assert durations.estimate(CASE) == 1000 != before
 
 
 @pytest.mark.parametrize(

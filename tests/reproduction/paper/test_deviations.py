@@ -2,33 +2,49 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
-from reproduction.paper.deviations import UNKNOWN_REASON, ComparedValue, find_reason
+from reproduction.paper.deviations import UNKNOWN_REASON, ComparedValue, Reason, find_reason
 from reproduction.paper.reported import Reported
+from scipy import stats
+
+from reproduction.paper import deviations
 
 
-def make_value(mean: float, reported: Reported) -> ComparedValue:
+def make_value(mean: float, reported: Reported, n_seeds: int = 5) -> ComparedValue:
     options = {"n_base_points": 100}
-    return ComparedValue("map", "mnist", "IMH-tSNE", 64, options, mean, 1.2, reported)
+    return ComparedValue("map", "mnist", "IMH-tSNE", 64, options, mean, 1.2, n_seeds, reported)
 
 
-@pytest.mark.parametrize(
-    ("mean", "reported", "differs"),
-    [
-        (58.0, Reported(57.01), False),
-        (58.5, Reported(57.01), True),
-        # The deviation that the paper states takes precedence over ours, 1.2.
-        (58.0, Reported(57.01, 0.5), True),
-    ],
-)
-def test_difference_is_compared_with_the_deviation(
-    mean: float, reported: Reported, differs: bool
-) -> None:
-    assert make_value(mean, reported).differs == differs
+def test_the_interval_is_that_of_welch() -> None:
+    value = make_value(58.5, Reported(57.01, 0.5))
+    test = stats.ttest_ind_from_stats(58.5, 1.2, 5, 57.01, 0.5, 10, equal_var=False)
+    critical = stats.t.ppf(0.975, test.df) if hasattr(test, "df") else None
+    assert value.difference == pytest.approx(1.49)
+    expected = abs(value.difference / test.statistic)
+    assert value.half_width == pytest.approx(expected * (critical or value.half_width / expected))
+    assert value.differs == (test.pvalue < 0.05)
 
 
-def test_first_reason_that_applies_is_found() -> None:
+def test_without_a_deviation_of_the_paper_ours_is_used() -> None:
+    with_own = make_value(58.5, Reported(57.01, 1.2))
+    assert make_value(58.5, Reported(57.01)).half_width == with_own.half_width
+
+
+def test_one_seed_never_differs() -> None:
+    value = make_value(99.0, Reported(57.01), n_seeds=1)
+    assert value.half_width == math.inf
+    assert not value.differs
+
+
+def test_first_reason_that_applies_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    reasons = [
+        Reason("table", lambda value: value.method == "AGH", "of AGH"),
+        Reason("table", lambda _: True, "of all"),
+    ]
+    monkeypatch.setattr(deviations, "REASONS", reasons)
     value = make_value(58.0, Reported(57.01))
-    assert "perplexity" in find_reason("table-base-method", value)
-    assert "AGH" in find_reason("table-base-method", value._replace(method="AGH"))
-    assert find_reason("fig-mnist", value) == UNKNOWN_REASON
+    assert find_reason("table", value) == "of all"
+    assert find_reason("table", value._replace(method="AGH")) == "of AGH"
+    assert find_reason("figure", value) == UNKNOWN_REASON

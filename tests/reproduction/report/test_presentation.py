@@ -2,43 +2,109 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+import numpy as np
 import pytest
+from matplotlib.container import ErrorbarContainer
 from reproduction.artifacts import ARTIFACTS
+from reproduction.columns import BITFOLD, PUBLISHED, name_in_column
 from reproduction.experiments.methods import SCAN
 from reproduction.protocol import Protocol
 from reproduction.records import Case
+from reproduction.report.line_figures import Measure
 from reproduction.report.presentation import present_by_length
 from tests.reproduction.fake_records import make_record
 
+PRESENT_MAP = present_by_length(Measure("map", "MAP %"))
 
-def test_classified_vectors_are_not_called_a_scan() -> None:
-    cases = [Case("mnist", "ITQ", 64, measure="classification")]
+
+def test_classified_pixels_have_a_line_per_kind_of_svm() -> None:
+    cases = [Case("mnist", "ITQ", n, measure="classification") for n in (16, 64)]
     cases.append(Case("mnist", SCAN, 0, measure="classification"))
-    records = [make_record(case) for case in cases]
-    (table,) = present_by_length(("accuracy", "accuracy"))(records).tables
-    assert [row[0].ours for row in table.rows] == ["ITQ", "the raw vectors"]
+    present = present_by_length(Measure("accuracy", "accuracy %", "error"))
+    (figure,) = present("Fig. 12", [make_record(case) for case in cases]).figures.values()
+    labels = set(figure.axes[0].get_legend_handles_labels()[1])
+    assert labels == {"ITQ", "raw pixels, one-versus-rest", "raw pixels, one-versus-one"}
 
 
-def test_scan_is_a_line_across_the_figure() -> None:
+def test_scan_is_a_dashed_line_without_markers() -> None:
     cases = [Case("cifar10", "ITQ", n) for n in (16, 128)] + [Case("cifar10", SCAN, 0)]
-    shown = present_by_length(("map", "MAP"))([make_record(case) for case in cases])
+    shown = PRESENT_MAP("Fig. 3", [make_record(case) for case in cases])
     (figure,) = shown.figures.values()
-    lines: dict[Any, Any] = {line.get_label(): line for line in figure.axes[0].containers}
-    assert set(lines) == {"ITQ", SCAN}
-    assert list(lines[SCAN].lines[0].get_xdata()) == [16, 128]
+    (line,) = [line for line in figure.axes[0].lines if line.get_label() == SCAN]
+    assert line.get_linestyle() == "--"
+    assert line.get_marker() in ("", "None")
+    assert figure.axes[0].get_ylabel() == "MAP %"
+    assert figure.get_suptitle() == "Fig. 3 · CIFAR-10"
     (table,) = shown.tables
-    values = [f"{make_record(case)['result']['map']:.2f} (0.00)" for case in cases]
-    assert [[cell.ours for cell in row] for row in table.rows] == [
-        ["ITQ", *values[:2]],
-        [SCAN, values[2], values[2]],
+    values = [f"{make_record(case)['result']['map']:.2f}" for case in cases]
+    assert [[cell.text for cell in row] for row in table.rows] == [
+        ["ITQ", *values[:2], "1"],
+        [SCAN, values[2], values[2], "1"],
     ]
+
+
+def test_both_columns_have_a_panel() -> None:
+    names = ["ITQ", *(name_in_column("AGH", column) for column in (PUBLISHED, BITFOLD))]
+    cases = [Case("mnist", name, n, seed) for name in names for n in (16, 64) for seed in (0, 1)]
+    shown = PRESENT_MAP("Fig. 9", [make_record(case) for case in cases])
+    (figure,) = shown.figures.values()
+    assert [axes.get_title() for axes in figure.axes] == [PUBLISHED, BITFOLD]
+    for axes in figure.axes:
+        assert axes.get_legend_handles_labels()[1] == ["AGH", "ITQ"]
+    assert "sample standard deviation over 2 seeds" in " ".join(figure.get_supxlabel().split())
+    assert [row[0].text for row in shown.tables[0].rows] == [
+        "ITQ", "AGH, as published", "AGH, bitfold",
+    ]  # fmt: skip
+
+
+def test_methods_have_the_same_color_in_every_figure() -> None:
+    colors: dict[str, set[str]] = {}
+    for name in ("fig-cifar", "fig-mnist", "fig-embeddings", "fig-itq", "fig-supervised"):
+        records = [make_record(case) for case in ARTIFACTS[name].cases(Protocol(1))]
+        for figure in ARTIFACTS[name].present("", records).figures.values():
+            for axes in figure.axes:
+                for container in axes.containers:
+                    assert isinstance(container, ErrorbarContainer)
+                    label = str(container.get_label())
+                    colors.setdefault(label, set()).add(str(container.lines[0].get_color()))
+    assert {"IMH-tSNE", "ITQ", "KSH", "IMH-LE_B"} <= colors.keys()
+    assert all(len(own) == 1 for own in colors.values())
+
+
+def test_rotations_of_bitfold_are_named() -> None:
+    name = name_in_column("IMH-tSNE", BITFOLD)
+    cases = [Case("mnist", name, 64, options=options) for options in ((), (("rotation", "none"),))]
+    shown = PRESENT_MAP("Fig. 13", [make_record(case) for case in cases])
+    assert [row[0].text for row in shown.tables[0].rows] == [
+        "IMH-tSNE-ITQ, bitfold",
+        "IMH-tSNE, bitfold",
+    ]
+
+
+def test_a_method_with_one_length_has_a_dashed_line() -> None:
+    cases = [Case("mnist", "KSH", n) for n in (9, 16)] + [Case("mnist", "IMHs", 9)]
+    (figure,) = PRESENT_MAP("Fig. 14", [make_record(case) for case in cases]).figures.values()
+    assert "--" in [line.get_linestyle() for line in figure.axes[0].lines]
+
+
+def test_values_below_the_floor_are_drawn_at_it() -> None:
+    cases = [Case("mnist", "ITQ", n, seed) for n in (16, 64) for seed in (0, 1)]
+    present = present_by_length(Measure("f1", "F1 within radius 2", "log", 1e-4))
+    (figure,) = present("Fig. 9", [make_record(case, 0.0) for case in cases]).figures.values()
+    (container,) = figure.axes[0].containers
+    assert isinstance(container, ErrorbarContainer)
+    assert np.asarray(container.lines[0].get_ydata()).tolist() == [1e-4, 1e-4]
+    assert "F1 below 0.0001 is drawn" in " ".join(figure.get_supxlabel().split())
 
 
 def test_stated_values_are_compared() -> None:
     cases = ARTIFACTS["fig-classify"].cases(Protocol(2))
-    shown = ARTIFACTS["fig-classify"].present([make_record(case, 95.0) for case in cases])
-    assert [value.difference for value in shown.compared] == pytest.approx([0.9, 0.9])
-    assert shown.tables[0].rows[0][0].ours == "IMH-tSNE, 128 bits, MNIST"
-    assert shown.tables[0].rows[1][0].ours == "the raw vectors, MNIST"
+    records = [make_record(case, 95.0) for case in cases]
+    shown = ARTIFACTS["fig-classify"].present("Fig. 12", records)
+    assert [value.difference for value in shown.compared] == pytest.approx([0.9] * 4)
+    assert [row[0].text for row in shown.tables[0].rows] == [
+        "IMH-tSNE, 128 bits, one-versus-rest, MNIST",
+        "IMH-tSNE, 128 bits, one-versus-one, MNIST",
+        "raw pixels, one-versus-rest, MNIST",
+        "raw pixels, one-versus-one, MNIST",
+    ]

@@ -27,5 +27,10 @@ def test_the_most_common_number_of_queries_is_the_fallback() -> None:
     assert select_records(ARTIFACT, Protocol(1, 123), records, quick=False) == RECORDS
 
 
+def test_a_started_number_of_queries_does_not_replace_a_complete_one() -> None:
+    records = FEWER_QUERIES[:1] + RECORDS
+    assert select_records(ARTIFACT, Protocol(1, 500), records, quick=False) == RECORDS
+
+
 def test_quick_records_are_separate() -> None:
     assert select_records(ARTIFACT, Protocol(1), RECORDS, quick=True) == []

@@ -1,0 +1,1 @@
+"""The page "Codes from labels": what labels add, also for classes that were not in training."""

@@ -1,0 +1,116 @@
+"""A statement of the paper, and the verdict on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
+from typing import NamedTuple
+
+from reproduction.columns import PUBLISHED, select_column
+from reproduction.paper.checks import Check, Checks, Measured, MissingRecordsError
+from reproduction.shared_types import Record
+
+
+class Outcome(Enum):
+    """What can be said about a statement."""
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    NOT_TESTABLE = "not testable here"
+    NOT_RUN = "not run yet"
+
+
+class Statement(NamedTuple):
+    """A sentence of the paper, judged as it is written.
+
+    Parameters
+    ----------
+    id
+        Unique name.
+    line
+        Line in the LaTeX source of the paper.
+    text
+        The sentence, shortened with "…" but not changed.
+    criterion
+        How the sentence is tested, if its words leave that open; or why it cannot be tested.
+    checks
+        The comparisons; None if the statement cannot be tested here.
+    source
+        Artifact whose records are needed, if it is another one than the statement is about.
+    stand_in
+        Whether other data replace the paper's.
+    """
+
+    id: str
+    line: int
+    text: str
+    criterion: str
+    checks: Checks | None
+    source: str = ""
+    stand_in: bool = False
+
+
+class Verdict(NamedTuple):
+    """The outcome of a statement, and its comparisons, the least favorable first."""
+
+    statement: Statement
+    outcome: Outcome
+    checks: list[Check]
+
+    @property
+    def n_holding(self) -> int:
+        """Number of comparisons that hold."""
+        return sum(check.holds for check in self.checks)
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the deciding comparison is outside the noise of the seeds."""
+        return bool(self.checks) and self.checks[0].margin.is_clear
+
+
+Group = dict[str, list[Statement]]
+"""Statements by the artifact that they are about."""
+
+
+def judge_statements(
+    statements: Iterable[Statement], artifact: str, records: Mapping[str, list[Record]]
+) -> list[Verdict]:
+    """Return a verdict on each statement.
+
+    Parameters
+    ----------
+    statements
+        Statements about one artifact.
+    artifact
+        Its name.
+    records
+        Records by artifact; only those with the authors' settings are used.
+    """
+    find = _measured_by_artifact(records)
+    return [_judge(statement, find(statement.source or artifact)) for statement in statements]
+
+
+def _measured_by_artifact(records: Mapping[str, list[Record]]) -> Callable[[str], Measured]:
+    known: dict[str, Measured] = {}
+
+    def find(name: str) -> Measured:
+        if name not in known:
+            known[name] = Measured(select_column(records.get(name, []), PUBLISHED))
+        return known[name]
+
+    return find
+
+
+def _judge(statement: Statement, measured: Measured) -> Verdict:
+    if statement.checks is None:
+        return Verdict(statement, Outcome.NOT_TESTABLE, [])
+    try:
+        checks = sorted(statement.checks(measured), key=lambda check: check.margin.mean)
+    except MissingRecordsError:
+        return Verdict(statement, Outcome.NOT_RUN, [])
+    if not checks:
+        return Verdict(statement, Outcome.NOT_RUN, [])
+    # A check that fails comes first, whatever its unit.
+    checks.sort(key=lambda check: check.holds)
+    outcome = Outcome.HOLDS if checks[0].holds else Outcome.FAILS
+    return Verdict(statement, outcome, checks)

@@ -1,0 +1,186 @@
+"""The paper's statements, judged by fake records and by those of the documentation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from reproduction.artifacts import ARTIFACTS
+from reproduction.columns import PUBLISHED, find_column
+from reproduction.paper.checks import Check, Checks, Measured, Setting
+from reproduction.paper.deviations import DISAGREEMENTS
+from reproduction.paper.intervals import Estimate
+from reproduction.paper.statement import Outcome, Statement, Verdict, judge_statements
+from reproduction.paper.statements import STATEMENTS
+from reproduction.protocol import Protocol
+from reproduction.records import Case, RunRecords
+from reproduction.report.select_records import select_records
+from reproduction.shared_types import Record
+from tests.reproduction.fake_records import make_record
+
+DOCS_RECORDS = Path(__file__).parents[3] / "docs" / "report" / "records.jsonl"
+ALL = [(name, statement) for name, own in STATEMENTS.items() for statement in own]
+
+
+def judge(checks: Checks | None, records: list[Record]) -> Verdict:
+    statement = Statement("id", 1, "text", "criterion", checks)
+    (verdict,) = judge_statements([statement], "fig-mnist", {"fig-mnist": records})
+    return verdict
+
+
+def above(*bounds: float) -> Checks:
+    def checks(measured: Measured) -> list[Check]:
+        mean = measured.mean("map", "mnist", Setting("ITQ", 64)).mean
+        return [Check(f"above {b}", mean > b, Estimate(mean - b, -1, 1)) for b in bounds]
+
+    return checks
+
+
+RECORD = make_record(Case("mnist", "ITQ", 64), 5.0)
+
+
+@pytest.mark.parametrize(
+    ("checks", "records", "outcome"),
+    [
+        (None, [RECORD], Outcome.NOT_TESTABLE),
+        (above(0), [], Outcome.NOT_RUN),
+        (above(), [RECORD], Outcome.NOT_RUN),
+        (above(0, 3), [RECORD], Outcome.HOLDS),
+        (above(0, 9, 7), [RECORD], Outcome.FAILS),
+    ],
+)
+def test_outcomes(checks: Checks | None, records: list[Record], outcome: Outcome) -> None:
+    assert judge(checks, records).outcome is outcome
+
+
+def test_the_least_favorable_comparison_comes_first() -> None:
+    assert [c.text for c in judge(above(0, 9, 7), [RECORD]).checks][:2] == ["above 9", "above 7"]
+    assert judge(above(0, 3), [RECORD]).checks[0].text == "above 3"
+    assert judge(above(0, 9, 7), [RECORD]).n_holding == 1
+
+
+def test_ids_are_unique() -> None:
+    ids = [statement.id for _, statement in ALL]
+    assert len(ids) == len(set(ids))
+    assert 60 <= len(ids) <= 100
+    assert set(ids) >= DISAGREEMENTS.keys()
+    assert STATEMENTS.keys() <= ARTIFACTS.keys()
+
+
+def make_all_records(*, column: str | None = None) -> dict[str, list[Record]]:
+    """Return fake records of all artifacts, with one seed; of one column alone if it is named."""
+    return {
+        name: [
+            make_record(case)
+            for case in artifact.cases(Protocol(1))
+            if column is None or find_column(case.method) in (None, column)
+        ]
+        for name, artifact in ARTIFACTS.items()
+    }
+
+
+def judge_all(records: dict[str, list[Record]]) -> dict[str, Verdict]:
+    return {
+        verdict.statement.id: verdict
+        for name, own in STATEMENTS.items()
+        for verdict in judge_statements(own, name, records)
+    }
+
+
+def test_every_statement_is_judged_as_published() -> None:
+    everything = judge_all(make_all_records())
+    published = judge_all(make_all_records(column=PUBLISHED))
+    for _, statement in ALL:
+        verdict = everything[statement.id]
+        expected = {Outcome.HOLDS, Outcome.FAILS} if statement.checks else {Outcome.NOT_TESTABLE}
+        assert verdict.outcome in expected, statement.id
+        # The column of bitfold has no influence.
+        assert verdict == published[statement.id]
+
+
+def test_no_statement_is_judged_without_its_records() -> None:
+    for verdict in judge_all({}).values():
+        trivial = verdict.statement.id == "classify-space"
+        assert (verdict.outcome in (Outcome.NOT_RUN, Outcome.NOT_TESTABLE)) != trivial
+
+
+@pytest.mark.parametrize("name", ["fig-cifar", "fig-mnist", "fig-classify", "fig-itq"])
+def test_every_comparison_counts(name: str) -> None:
+    """Without one of its methods a statement is not judged."""
+    cases = ARTIFACTS[name].cases(Protocol(1))
+    records = [make_record(case) for case in cases]
+    for method in {case.method for case in cases}:
+        rest = [r for r in records if r["case"]["method"] != method]
+        before = judge_statements(STATEMENTS[name], name, {name: records})
+        after = judge_statements(STATEMENTS[name], name, {name: rest})
+        for full, part in zip(before, after, strict=True):
+            if part.outcome is not Outcome.NOT_RUN:
+                assert part == full
+                assert not any(method in check.text.split() for check in full.checks)
+
+
+def make_better(case: Case, winners: tuple[str, ...]) -> Record:
+    value = 50.0 if case.method.startswith(winners) else 20.0
+    return make_record(case, value + case.seed / 10 + (case.method[-1] == "t") / 100)
+
+
+def test_a_superior_method_makes_its_statements_hold() -> None:
+    cases = ARTIFACTS["fig-mnist"].cases(Protocol(2))
+    for winner, outcome in (("IMH-tSNE", Outcome.HOLDS), ("ITQ", Outcome.FAILS)):
+        records = {"fig-mnist": [make_better(case, (winner,)) for case in cases]}
+        verdicts = judge_statements(STATEMENTS["fig-mnist"], "fig-mnist", records)
+        found = {v.statement.id: v.outcome for v in verdicts}
+        assert found["mnist-tsne-best-map"] is outcome
+        assert found["mnist-tsne-best-f1"] is outcome
+
+
+def test_random_base_sets_may_be_below_agh_once() -> None:
+    statement = next(s for _, s in ALL if s.id == "base-random-above-agh")
+    cases = ARTIFACTS["table-base-method"].cases(Protocol(1))
+    for n_below, outcome in ((1, Outcome.HOLDS), (2, Outcome.FAILS)):
+        random = [case for case in cases if dict(case.options)["base"] == "random"]
+        below = [c for c in random if find_column(c.method) == PUBLISHED][:n_below]
+        records = [
+            make_record(case, 1.0 if case in below else 9.0 if case in random else 5.0)
+            for case in cases
+        ]
+        (verdict,) = judge_statements(
+            [statement], "table-base-method", {"table-base-method": records}
+        )
+        assert verdict.outcome is outcome
+
+
+def test_the_margin_of_two_methods_must_grow() -> None:
+    statement = next(s for _, s in ALL if s.id == "mnist-margin-grows")
+    cases = ARTIFACTS["fig-mnist"].cases(Protocol(1))
+    for sign, outcome in ((1, Outcome.HOLDS), (-1, Outcome.FAILS)):
+        records = [
+            make_record(case, 50 + sign * case.n_bits * case.method.startswith("IMH-tSNE") / 10)
+            for case in cases
+        ]
+        (verdict,) = judge_statements([statement], "fig-mnist", {"fig-mnist": records})
+        assert verdict.outcome is outcome
+
+
+def read_docs_records() -> dict[str, list[Record]]:
+    """Return the records that the documentation shows, by artifact."""
+    known = list(RunRecords(DOCS_RECORDS))
+    return {
+        name: select_records(artifact, Protocol(), known, quick=False)
+        for name, artifact in ARTIFACTS.items()
+    }
+
+
+def test_records_of_the_docs_are_used() -> None:
+    """Every record is shown, except those with fewer queries than others of their data set."""
+    shown = {str(r["case"]) for own in read_docs_records().values() for r in own}
+    known = list(RunRecords(DOCS_RECORDS))
+    settings = {
+        replace(case, seed=0, n_queries=0)
+        for artifact in ARTIFACTS.values()
+        for case in artifact.cases(Protocol(1))
+    }
+    unused = [r for r in known if Case.from_record(r).setting not in settings]
+    assert shown
+    assert unused == []
