@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import logging
 import re
+import tomllib
 from importlib.util import find_spec
 from pathlib import Path
 from textwrap import indent
@@ -32,8 +33,10 @@ _FETCHED = re.compile(
 
 
 def on_config(config: Any) -> Any:
-    """Omit missing pages from the navigation."""
+    """Omit missing pages from the navigation, and link to the repository if it has an address."""
     docs = Path(config.docs_dir)
+    project = tomllib.loads((docs.parent / "pyproject.toml").read_text("utf-8"))
+    config.repo_url = project["tool"]["hatch"]["metadata"]["hooks"]["custom"]["repository"] or None
     absent = {page for page in MADE_LATER if not (docs / page).exists()}
     for page in sorted(absent):
         log.info("%s is missing; %s writes it.", page, MADE_LATER[page])
@@ -53,17 +56,19 @@ def _without(nav: list[Any], absent: set[str]) -> list[Any]:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Include a math font, which roots, sums and tall brackets need and few systems have."""
+    """Include the notebooks, and a math font, which roots need and few systems have."""
     from mkdocs.structure.files import File
 
     (package,) = find_spec("ziamath").submodule_search_locations
     font = Path(package) / "fonts" / "STIXTwoMath-Regular.ttf"
     files.append(File.generated(config, "stylesheets/math.ttf", abs_src_path=str(font)))
+    for path in sorted((Path(config.docs_dir).parent / "notebooks").glob("*.ipynb")):
+        files.append(File.generated(config, f"notebooks/{path.name}", abs_src_path=str(path)))
     return files
 
 
 def on_page_markdown(markdown: str, config: Any, **_: Any) -> str:
-    """Include the programs that a page links to, because they are outside of the site."""
+    """Include the programs that a page links to, because they are outside of the documents."""
     root = Path(config.docs_dir).parent
 
     def shown(found: re.Match[str]) -> str:
@@ -71,7 +76,7 @@ def on_page_markdown(markdown: str, config: Any, **_: Any) -> str:
         block = f"```python\n{source}```"
         return f'??? example "{found[1]}"\n\n{indent(block, "    ")}'
 
-    return _PROGRAM.sub(shown, markdown)
+    return _PROGRAM.sub(shown, markdown).replace("](../notebooks/", "](notebooks/")
 
 
 def on_page_content(content: str, **_: Any) -> str:

@@ -16,7 +16,7 @@ from bitfold import datasets
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
-N_ROWS, N_QUERIES = 300, 20
+N_ROWS, N_QUERIES = 150, 20
 """Small, so that all commands of the pages are fast."""
 
 _FENCE = re.compile(

@@ -11,8 +11,6 @@ import inspect
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,10 +20,13 @@ import httpx
 import psycopg
 import pytest
 import typer
+from reproduction.command import PAGE_COMMANDS
+from reproduction.command import app as reproduction_app
 from tests import test_public_names
 from tests.cli.conftest import environment, warm  # noqa: F401
 from tests.documentation import PAGES, ROOT, Block, blocks_of, lay_out, make_databases
 from tests.explorer.conftest import running
+from tests.integrations.frameworks import list_missing_modules
 from tests.stores.postgres_server import start_postgres_on_localhost
 
 from bitfold.cli._app import app
@@ -37,6 +38,7 @@ RUN_HERE = [
     for page in PAGES
     if any(of == page and block.language in ("console", "sql") for of, block in BLOCKS)
 ]
+WITH_SCRIPTS = sorted({page for page, block in BLOCKS if block.language == "py"})
 
 TOO_LONG = [
     r"compare mnist",  # hours, and MNIST
@@ -44,6 +46,9 @@ TOO_LONG = [
 """Commands whose arguments are only parsed, by the command's own parser."""
 
 Variables = dict[str, str]
+
+UsageError = typer.BadParameter.__mro__[1]
+"""Error of unknown options; typer itself does not export it."""
 
 
 def name_of(path: Path) -> str:
@@ -68,7 +73,7 @@ def test_every_block_is_run(page: Path) -> None:
     assert len(re.findall(r"^\s*```", text, re.MULTILINE)) == 2 * len(blocks)
     assert not re.search(r"^\s*~~~", text, re.MULTILINE)
     for block in blocks:
-        assert block.language in ("python", "console", "sql"), f"{page}:{block.line}"
+        assert block.language in ("python", "py", "console", "sql"), f"{page}:{block.line}"
         if block.language == "python":
             assert_is_run_completely(block)
 
@@ -84,6 +89,19 @@ def assert_is_run_completely(block: Block) -> None:
     assert not examples[-1].want or block.text.endswith("\n\n"), block
 
 
+@pytest.mark.parametrize("page", WITH_SCRIPTS, ids=name_of)
+def test_scripts_run(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Run blocks without prompts, which readers can copy, one after another as one program."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    for block in blocks_of(page.read_text("utf-8")):
+        if block.language == "py":
+            exec(compile(block.text, f"{page}:{block.line}", "exec"), names)
+    assert capsys.readouterr().out.strip()
+
+
 def anchors_of(path: Path) -> set[str]:
     """Return the anchors of the headings of a page, as MkDocs makes them."""
     headings = re.findall(r"^#+ (.*)$", path.read_text("utf-8"), re.MULTILINE)
@@ -96,7 +114,7 @@ def broken_links(page: Path) -> list[str]:
     links = re.findall(r"\]\(([^)\s]+)\)", page.read_text("utf-8"))
     broken = []
     for link in (link for link in links if "://" not in link):
-        name, _, anchor = link.partition("#")
+        name, _, anchor = re.sub("#only-(light|dark)$", "", link).partition("#")
         target = page.parent / name if name else page
         if not target.exists() or (anchor and anchor not in anchors_of(target)):
             broken.append(link)
@@ -112,6 +130,24 @@ def test_broken_links_are_found(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# The page\n[a](#the-page) [b](#nowhere) [c](none.md) [d](http://x)\n")
     assert broken_links(page) == ["#nowhere", "none.md"]
+
+
+def rows_of(path: Path) -> dict[str, list[str]]:
+    """Return the cells of the tables of a page by their first cell, without bold marks."""
+    lines = [line for line in path.read_text("utf-8").splitlines() if line.startswith("| ")]
+    cells = [
+        [cell.strip() for cell in line.replace("**", "").strip("|").split("|")] for line in lines
+    ]
+    return {first: rest for first, *rest in cells}
+
+
+def test_front_page_has_the_figures_of_the_readme() -> None:
+    measured, shown = rows_of(ROOT / "README.md"), rows_of(ROOT / "docs" / "index.md")
+    common = measured.keys() & shown.keys() - {"code", "---"}
+    assert len(common) == 5
+    for code in common:
+        n_bytes, mean_precision, precision_10, _, _, rescored = measured[code]
+        assert shown[code] == [n_bytes, precision_10, mean_precision, rescored]
 
 
 def test_pytest_collects_every_page() -> None:
@@ -155,7 +191,7 @@ def run_line(words: list[str], warm: Callable[..., Any]) -> None:  # noqa: F811
     """Run a shell command, or check that what it names exists; fail for unknown commands."""
     command, arguments = words[0], words[1:]
     if command == "bitfold" and any(re.match(long, " ".join(arguments)) for long in TOO_LONG):
-        parse(arguments)
+        parse(app, arguments)
     elif words[:2] == ["bitfold", "explore"]:
         look_at(arguments[1:])
     elif command == "bitfold":
@@ -167,12 +203,13 @@ def run_line(words: list[str], warm: Callable[..., Any]) -> None:  # noqa: F811
         for target in arguments:
             assert re.search(rf"^{re.escape(target)}:", makefile, re.MULTILINE), target
     elif words[:2] == ["pip", "install"]:
-        installable(words[-1])
+        for requirement in (word for word in words[2:] if word.startswith("bitfold")):
+            installable(requirement)
     elif words[:3] == ["python", "-m", "benchmarks"]:
         for group in words[3:]:
             assert (ROOT / "benchmarks" / f"{group}.py").exists(), group
     elif words[:3] == ["python", "-m", "reproduction"]:
-        subprocess.run([sys.executable, *words[1:3], "--list"], cwd=ROOT, check=True)
+        parse(reproduction_app, words[3:] if words[3] in PAGE_COMMANDS else ["run", *words[3:]])
     else:
         pytest.fail(f"Unknown command: {shlex.join(words)}.")
 
@@ -186,9 +223,9 @@ def remove_output(arguments: list[str]) -> None:
         path.unlink(missing_ok=True)
 
 
-def parse(arguments: list[str]) -> None:
+def parse(commands: typer.Typer, arguments: list[str]) -> None:
     """Parse the arguments of a command without running it."""
-    group: Any = typer.main.get_command(app)
+    group: Any = typer.main.get_command(commands)
     name, command, rest = group.resolve_command(group.make_context("bitfold", []), arguments)
     command.make_context(name, rest)
 
@@ -203,8 +240,10 @@ def look_at(arguments: list[str]) -> None:
 
 def installable(requirement: str) -> None:
     """Check that the extras of ``bitfold[a,b]`` exist."""
-    named = re.fullmatch(r"bitfold\[([\w,]+)\]", requirement)
+    named = re.fullmatch(r"bitfold(?:\[([\w,]+)\])?", requirement)
     assert named, requirement
+    if named[1] is None:
+        return
     assert set(named[1].split(",")) <= PYPROJECT["project"]["optional-dependencies"].keys()
 
 
@@ -218,10 +257,17 @@ def run_sql(statement: str, text: str, variables: Variables) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["rm -rf build", "bitfold frob", "make nothing", 'pip install "bitfold[nothing]"']
+    "line",
+    [
+        "rm -rf build",
+        "bitfold frob",
+        "make nothing",
+        'pip install "bitfold[nothing]"',
+        "python -m reproduction fig-mnist --frob",
+    ],
 )
 def test_line_that_cannot_run_fails(line: str, warm: Callable[..., Any]) -> None:  # noqa: F811
-    with pytest.raises((AssertionError, pytest.fail.Exception)):
+    with pytest.raises((AssertionError, pytest.fail.Exception, UsageError)):
         run_line(shlex.split(line), warm)
 
 
@@ -235,11 +281,13 @@ def test_python_that_is_not_run_fails(text: str) -> None:
 
 
 def documented() -> list[str]:
-    """Return the names that the reference lists."""
+    """Return the names that the reference lists and that can be imported."""
     pages = sorted((ROOT / "docs" / "api").glob("*.md"))
-    return [
+    names = [
         name for page in pages for name in re.findall(r"^::: (\S+)$", page.read_text("utf-8"), re.M)
     ]
+    missing = list_missing_modules()
+    return [name for name in names if name.rpartition(".")[0] not in missing]
 
 
 def thing(name: str) -> Any:
