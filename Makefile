@@ -14,7 +14,7 @@ endif
 # No target downloads data.
 export BITFOLD_OFFLINE ?= 1
 
-.PHONY: demo test bench compare which-code kind-and-order docs gallery lint paper clean package lowest power-loss soak fuzz schema reproducible portable
+.PHONY: demo test test-pure bench compare which-code kind-and-order labels docs gallery lint paper clean package lowest power-loss soak fuzz schema reproducible portable page-types page-axe explorer-check integrations onnx-node
 
 # Rebuilt only when the dependencies change.
 $(STAMP): pyproject.toml
@@ -27,15 +27,17 @@ demo: $(STAMP)
 	mkdir -p out
 	$(BIN)/python -m reproduction demo --out out/demo.html
 
-# Pure computation is distributed over the cores test by test, tests that start servers or processes
-# file by file. Tests that start several processes or measure time run alone.
+# Pure computation is distributed over the cores test by test, next to mypy, which uses one core.
+# Tests that share servers or processes are distributed file by file, in the order of their names:
+# last come the doctests, many small files, so that no core is idle at the end.
 PURE := tests/testing tests/embedding tests/hashers tests/_kernels tests/metrics
-ALONE := tests/distributed tests/explorer tests/cli/test_app.py tests/search/disk
 
-test: lint
+test: $(STAMP)
+	$(MAKE) --jobs 2 lint test-pure
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PURE:%=--ignore=%)
+
+test-pure: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(PURE)
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(PURE:%=--ignore=%) $(ALONE:%=--ignore=%)
-	$(BIN)/python -m pytest $(ALONE)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -58,7 +60,7 @@ lowest: $(STAMP)
 	$(BIN)/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct --editable '.[dev]'
 	$(LOWEST) -m pytest -m lowest tests/test_packaging.py
 	$(LOWEST) -m pytest -n 2 --dist worksteal $(PURE)
-	$(LOWEST) -m pytest tests/io tests/search tests/datasets tests/cli tests/explorer/test_api.py
+	$(LOWEST) -m pytest tests/io tests/search tests/datasets tests/cli tests/explorer/test_routes.py
 
 # Let the power fail at every call that changes a file; print the number of crash points.
 power-loss: $(STAMP)
@@ -93,6 +95,10 @@ which-code: $(STAMP)
 kind-and-order: $(STAMP)
 	$(BIN)/python -m reproduction kind-and-order docs
 
+# Measure codes from labels, also for classes that were not in training, and write docs/labels.md.
+labels: $(STAMP)
+	$(BIN)/python -m reproduction labels docs
+
 # Build the site in out/site and check every link; its builder is not needed for the tests.
 $(VENV)/.docs: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
@@ -126,6 +132,44 @@ build/schemathesis/bin/schemathesis:
 
 schema: $(STAMP) build/schemathesis/bin/schemathesis
 	$(BIN)/python -m fuzz.explorer build/schemathesis/bin/schemathesis
+
+# Check the page of the explorer: its types with tsc, its accessibility with axe-core, both from npm.
+build/node/.ready:
+	npm install --silent --no-audit --no-fund --prefix build/node typescript@5 axe-core@4
+	touch $@
+
+page-types: build/node/.ready
+	node build/node/node_modules/typescript/bin/tsc --project tests/explorer
+
+page-axe: $(STAMP) build/node/.ready
+	$(BIN)/python -m pytest -m explorer tests/explorer/page/test_accessibility.py
+
+# Use the explorer with MNIST, sentences and a million rows; screenshots are in build/screenshots.
+explorer-check: $(STAMP)
+	$(BIN)/python -m pytest -m explorer tests/explorer/page/test_large_data.py
+	cat build/explorer-speed.json
+
+# Run the acceptance tests of all frameworks, the pages about them and a real model, in a separate
+# environment, because their requirements may conflict with others.
+INTEGRATIONS := build/integrations/bin/python
+ASYNC := -o asyncio_mode=auto -o asyncio_default_fixture_loop_scope=function
+
+build/integrations/.ready: pyproject.toml
+	test -x $(INTEGRATIONS) || $(PYTHON) -m venv build/integrations
+	$(INTEGRATIONS) -m pip install --quiet --disable-pip-version-check --editable '.[integrations]'
+	touch $@
+
+integrations: build/integrations/.ready
+	$(INTEGRATIONS) -m pytest $(ASYNC) -m 'not node' tests/integrations src/bitfold/integrations \
+	  tests/test_public_names.py docs/how-to/frameworks.md docs/how-to/onnx.md docs/how-to/sql.md
+
+# Run exported hashers in JavaScript. The scripts of the package would download GPU libraries.
+build/onnx-node/.ready:
+	npm install --silent --no-audit --no-fund --ignore-scripts --prefix build/onnx-node onnxruntime-node@1
+	touch $@
+
+onnx-node: build/integrations/.ready build/onnx-node/.ready
+	$(INTEGRATIONS) -m pytest $(ASYNC) -m node tests/integrations/test_onnx.py
 
 clean:
 	rm -rf .venv .venv-* out build dist

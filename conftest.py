@@ -6,14 +6,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.integrations.frameworks import list_ignored_files
+
+collect_ignore = list_ignored_files()
 
 os.environ.setdefault("BITFOLD_OFFLINE", "1")
 
-COMMAND_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+COMMAND_SIGNALS = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
 
 # A shell lets its background jobs ignore these signals, which would be inherited by the commands.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-signal.signal(signal.SIGHUP, signal.SIG_DFL)
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True)

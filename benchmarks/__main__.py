@@ -1,7 +1,8 @@
 """Run all benchmarks, or the named groups: ``python -m benchmarks core search``.
 
 ``stores``, which starts a Postgres server, ``distributed`` and ``scaling``, which start Dask
-clusters, and ``earlier``, which needs the history of the repository, run only when they are named.
+clusters, ``earlier``, which needs the history of the repository, and ``onnx_export``, which needs
+onnxruntime, run only when they are named.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from rich.table import Table
 from benchmarks.measuring import Ratio
 
 GROUPS = [
-    "core", "large", "hashers", "dual", "search", "radius", "collection", "metrics", "streaming"
+    "core", "large", "hashers", "dual", "search", "radius", "collection", "metrics", "streaming",
+    "explorer",
 ]  # fmt: skip
 """Groups that run by default."""
 
-NAMED_GROUPS = ["stores", "distributed", "scaling", "earlier"]
+NAMED_GROUPS = ["stores", "distributed", "scaling", "earlier", "onnx_export"]
 """Groups that run only when they are named."""
 
 

@@ -48,6 +48,7 @@ HASHERS = [
     "IMH(32, base=KMeansBase(100, max_iter=5), embedding=TSNE(max_iter=100), random_state=0)",
     "AGH(32, base=KMeansBase(100, max_iter=5), random_state=0)",
     "CCAITQ(32, random_state=0)",
+    "SDH(32, n_anchors=40, max_iter=2, random_state=0)",
     "ITQ(32, random_state=0)",
     "LDAHash(32, random_state=0)",
     "MDSH(32)",

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).parents[1]
-FOLDERS = ("src", "tests", "docs", "examples", "benchmarks", "fuzz", "reproduction")
-KINDS = (".py", ".md", ".js", ".html", ".css", ".toml", ".yml", "Makefile")
+FOLDERS = ("src", "tests", "docs", "examples", "benchmarks", "fuzz", "notebooks", "reproduction")
+KINDS = (".py", ".md", ".js", ".html", ".css", ".toml", ".yml", ".ipynb", ".cff", "Makefile")
 
 _RATED = (
     "one|two|three|four|[0-9]+|points?|rows?|bits?|items?|bytes?|codes?|queries|neighbors?|columns?|"

@@ -69,8 +69,17 @@ _HOMES = {
     "set_progress": "bitfold._progress",
 }
 
+# Public modules and packages, which can be used without importing them first.
+_MODULES = {
+    "base_set", "codes", "collection", "datasets", "distributed", "embedding", "errors",
+    "estimators", "evaluation", "explorer", "features", "hashers", "induction", "integrations",
+    "io", "metrics", "neighbors", "rotation", "search", "stores", "subspace", "testing",
+}  # fmt: skip
+
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return _import_module(f"bitfold.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'bitfold' has no attribute {name!r}.")
     value = getattr(_import_module(_HOMES[name]), name)

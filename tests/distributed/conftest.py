@@ -1,4 +1,4 @@
-"""One cluster for all tests: two worker processes of one thread, and a way to kill one."""
+"""One cluster per file: two worker processes of one thread, and a way to kill one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from distributed import Client, LocalCluster
 N_WORKERS = 2
 
 
-@pytest.fixture(scope="session")
+# For one file, because an idle cluster takes an eighth of a core until it is closed.
+@pytest.fixture(scope="module")
 def _cluster() -> Iterator[Client]:
     with (
         LocalCluster(
@@ -33,7 +34,7 @@ def _cluster() -> Iterator[Client]:
 @pytest.fixture
 def client(_cluster: Client) -> Iterator[Client]:
     """The current client, with all workers running."""
-    _cluster.wait_for_workers(N_WORKERS, timeout=60)
+    _cluster.wait_for_workers(N_WORKERS, timeout=100)
     with _cluster.as_current():
         yield _cluster
 

@@ -1,4 +1,4 @@
-"""bitfold for ann-benchmarks: Hamming candidates, re-ranked by their vectors."""
+"""bitfold for ann-benchmarks: candidates from codes, ordered by their vectors."""
 
 import numpy as np
 from ann_benchmarks.algorithms.base.module import BaseANN
@@ -8,14 +8,22 @@ from bitfold import hashers
 
 _METRICS = {"euclidean": "l2", "angular": "cosine"}
 
+# Exact distances decide the order, so DualHasher's coarse bits matter less than by default.
+_COARSE_WEIGHT = 0.1
+
 
 class Bitfold(BaseANN):
-    """Search the codes of a hasher, and re-rank candidates by exact distances."""
+    """Search the codes of a hasher, and rescore candidates by exact distances.
 
-    def __init__(self, metric, method, n_bits):
+    With ``asymmetric``, candidates are the codes nearest to the reals of the query, otherwise
+    those nearest by Hamming distance.
+    """
+
+    def __init__(self, metric, method, n_bits, asymmetric=False):
         if metric not in _METRICS:
             raise ValueError(f"metric must be euclidean or angular, got {metric!r}.")
         self._metric, self._method, self._n_bits = metric, method, n_bits
+        self._asymmetric = asymmetric
         self._n_candidates = 200
         self.name = str(self)
 
@@ -24,8 +32,9 @@ class Bitfold(BaseANN):
         self._vectors = np.ascontiguousarray(X, np.float32)
         is_angular = self._metric == "angular"
         hasher = getattr(hashers, self._method)(n_bits=self._n_bits, normalize=is_angular)
-        if "random_state" in hasher.get_params():
-            hasher.set_params(random_state=0)
+        settings = {"random_state": 0, "coarse_weight": _COARSE_WEIGHT}
+        known = hasher.get_params()
+        hasher.set_params(**{name: value for name, value in settings.items() if name in known})
         self._hasher = hasher.fit(self._vectors)
         self._index = bf.HammingIndex(self._n_bits)
         self._index.add(self._hasher.encode(self._vectors))
@@ -46,13 +55,15 @@ class Bitfold(BaseANN):
     def _search(self, X, n):
         queries = np.ascontiguousarray(X, np.float32)
         metric = _METRICS[self._metric]
-        rerank = bf.RerankByVectors(self._vectors, queries, self._n_candidates, metric)
-        return self._index.search(self._hasher.encode(queries), n, rerank=rerank).ids
+        rescore = bf.RerankByVectors(self._vectors, queries, self._n_candidates, metric)
+        embedding = self._hasher.embed(queries) if self._asymmetric else None
+        codes = self._hasher.encode(queries)
+        return self._index.search(codes, n, query_embedding=embedding, rerank=rescore).ids
 
     def __str__(self):
         return (
             f"Bitfold(method={self._method}, n_bits={self._n_bits}, "
-            f"n_candidates={self._n_candidates})"
+            f"asymmetric={self._asymmetric}, n_candidates={self._n_candidates})"
         )
 
 

@@ -116,14 +116,16 @@ def test_methods_are_hashers() -> None:
 
 
 @pytest.mark.parametrize("distance", ["euclidean", "angular"])
-@pytest.mark.parametrize(("method", "n_bits"), [("ITQ", 32), ("LSH", 128)])
+@pytest.mark.parametrize(
+    "arguments", [("ITQ", 32), ("LSH", 128), ("ITQ", 32, True), ("DualHasher", 32, True)]
+)
 def test_more_candidates_give_more_recall(
-    module: Any, folder: Path, distance: str, method: str, n_bits: int
+    module: Any, folder: Path, distance: str, arguments: tuple[Any, ...]
 ) -> None:
     write_dataset(folder / "a.hdf5", distance)
     train, test, neighbors = read_dataset(folder / "a.hdf5")
     before = train.copy(), test.copy()
-    algorithm = module.Bitfold(distance, method, n_bits)
+    algorithm = module.Bitfold(distance, *arguments)
     algorithm.fit(train)
     recalls = []
     for candidates in (10, 200, 3000):
@@ -144,6 +146,20 @@ def test_more_candidates_give_more_recall(
     data = datasets.ann_benchmarks("a")
     assert data.neighbors is not None
     assert np.array_equal(data.neighbors, neighbors)
+
+
+def test_reals_of_the_query_find_better_candidates(module: Any, folder: Path) -> None:
+    write_dataset(folder / "c.hdf5", "euclidean")
+    train, test, neighbors = read_dataset(folder / "c.hdf5")
+    recalls = []
+    for asymmetric in (False, True):
+        algorithm = module.Bitfold("euclidean", "DualHasher", 32, asymmetric)
+        algorithm.fit(train)
+        algorithm.set_query_arguments(20)
+        algorithm.batch_query(test, 10)
+        found = algorithm.get_batch_results()
+        recalls.append(float(np.mean(metrics.recall_at_k(found, neighbors, 10))))
+    assert recalls[0] < recalls[1]
 
 
 def test_bits_are_searched_exactly(module: Any, folder: Path) -> None:
