@@ -12,6 +12,7 @@ from reproduction.columns import BITFOLD, PUBLISHED, find_column, get_plain_name
 from reproduction.data.loader import DataLoader, is_available
 from reproduction.experiments.estimates import Durations
 from reproduction.experiments.methods import IMH_SETTINGS, SCAN
+from reproduction.experiments.retrieval import was_busy
 from reproduction.experiments.run import run_cases
 from reproduction.paper.targets import TARGETS, Target
 from reproduction.protocol import MILLION_ROWS, Protocol
@@ -151,11 +152,8 @@ def run_missing_cases(
 
 
 def lacks_times(case: Case, records: RunRecords) -> bool:
-    """Return whether a case has codes but no times."""
-    if case.measure != "retrieval" or case not in records:
-        return False
-    result = records[case]["result"]
-    return "map" in result and "fit_seconds" not in result
+    """Return whether a case was run on a busy machine, without times."""
+    return case in records and was_busy(records[case])
 
 
 def measure_times(cases: list[Case], records: RunRecords, load: DataLoader) -> None:
@@ -163,9 +161,8 @@ def measure_times(cases: list[Case], records: RunRecords, load: DataLoader) -> N
     new = RunRecords()
     run_missing_cases(cases, new, load, drop_busy_times=True)
     for record in new:
-        case = Case.from_record(record)
-        if not lacks_times(case, new):
-            records.add(case, record["result"], record["seconds"])
+        if not was_busy(record):
+            records.add(Case.from_record(record), record["result"], record["seconds"])
 
 
 def write_artifacts(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from statistics import fmean
+from statistics import median
 
+from reproduction.experiments.retrieval import was_busy
 from reproduction.records import Case
 from reproduction.shared_types import Record
 
@@ -18,9 +19,12 @@ N_ROWS = {
 SECONDS_PER_ROW = 2e-4
 """Duration of a case of which nothing similar was run, on two cores."""
 
+GROWTH = 1.3
+"""Exponent of the duration as a function of the number of base points, between 400 and 10,000."""
+
 
 class Durations:
-    """Durations of finished runs, by setting and by method.
+    """Durations of finished runs, by setting and by method; those of a busy machine do not count.
 
     Parameters
     ----------
@@ -32,7 +36,7 @@ class Durations:
         self._by_setting: dict[Case, list[float]] = defaultdict(list)
         self._by_method: dict[tuple[str, str, str, int], dict[int, list[float]]] = defaultdict(dict)
         for record in records:
-            if "seconds" in record:
+            if "seconds" in record and not was_busy(record):
                 self.add(Case.from_record(record), record["seconds"])
 
     def add(self, case: Case, seconds: float) -> None:
@@ -44,20 +48,20 @@ class Durations:
     def estimate(self, case: Case) -> float:
         """Return the seconds that a case may take.
 
-        They are the mean over the runs that differ only in seed and number of queries; or over
-        those of the same method and data set with the most similar base set, growing with its
-        square; or proportional to the number of rows.
+        They are the median of the runs that differ only in seed and number of queries; or of those
+        of the same method and data set with the most similar base set, growing with its size; or
+        proportional to the number of rows.
         """
         known = self._by_setting.get(case.setting)
         if known:
-            return fmean(known)
+            return median(known)
         sizes = self._by_method.get(_get_method(case))
         if not sizes:
             return SECONDS_PER_ROW * (case.n_rows or N_ROWS.get(case.data, 10_000))
         wanted = _count_base_points(case)
         nearest = min(sizes, key=lambda size: abs(size - wanted))
-        growth = (wanted / nearest) ** 2 if wanted > nearest > 0 else 1.0
-        return growth * fmean(sizes[nearest])
+        growth = (wanted / nearest) ** GROWTH if wanted > nearest > 0 else 1.0
+        return growth * median(sizes[nearest])
 
 
 def _get_method(case: Case) -> tuple[str, str, str, int]:
