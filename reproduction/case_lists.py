@@ -74,6 +74,14 @@ def list_paper_methods(data: str, lengths: Sequence[int]) -> ListCases:
     ]
 
 
+def list_comparison(data: str) -> ListCases:
+    """Return a function that lists Fig. 6 or Fig. 9: the nine methods, and the exact scan."""
+    return lambda protocol: [
+        *list_paper_methods(data, CODE_LENGTHS)(protocol),
+        _make_scan(protocol, data),
+    ]
+
+
 def list_embeddings(protocol: Protocol) -> list[Case]:
     """List Fig. 3: manifold methods within IMH, PCAH, and the exact scan."""
     names = [f"IMH-{name}" for name in EMBEDDINGS]

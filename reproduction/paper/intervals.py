@@ -52,6 +52,17 @@ def estimate_difference(high: Values, low: Values) -> Estimate:
     return _welch(list(high.values()), list(low.values()))
 
 
+def estimate_ratio(high: Values, low: Values) -> Estimate:
+    """Return the logarithm of the ratio of two settings, whose values are positive."""
+    logs = ({seed: math.log(value) for seed, value in own.items()} for own in (high, low))
+    return estimate_difference(*logs)
+
+
+def subtract_from(limit: float, estimate: Estimate) -> Estimate:
+    """Return how far an estimate is below a limit."""
+    return Estimate(limit - estimate.mean, limit - estimate.high, limit - estimate.low)
+
+
 def _welch(high: Sequence[float], low: Sequence[float]) -> Estimate:
     difference = fmean(high) - fmean(low)
     parts = [

@@ -7,7 +7,13 @@ from enum import Enum
 from typing import NamedTuple
 
 from reproduction.columns import PUBLISHED, select_column
-from reproduction.paper.checks import Check, Checks, Measured, MissingRecordsError
+from reproduction.paper.checks import (
+    Check,
+    Checks,
+    Measured,
+    MissingRecordsError,
+    NoSuchCodesError,
+)
 from reproduction.shared_types import Record
 
 
@@ -39,6 +45,9 @@ class Statement(NamedTuple):
         Artifact whose records are needed, if it is another one than the statement is about.
     stand_in
         Whether other data replace the paper's.
+    sentence
+        Name that the parts of a sentence share, if it is judged in parts, such as one per data
+        set and measure.
     """
 
     id: str
@@ -48,6 +57,7 @@ class Statement(NamedTuple):
     checks: Checks | None
     source: str = ""
     stand_in: bool = False
+    sentence: str = ""
 
 
 class Verdict(NamedTuple):
@@ -90,6 +100,16 @@ def judge_statements(
     return [_judge(statement, find(statement.source or artifact)) for statement in statements]
 
 
+def join_sentences(verdicts: Iterable[Verdict]) -> list[Outcome]:
+    """Return the outcomes of whole sentences: one that is judged in parts holds if all do."""
+    parts: dict[str, set[Outcome]] = {}
+    for verdict in verdicts:
+        statement = verdict.statement
+        parts.setdefault(statement.sentence or statement.id, set()).add(verdict.outcome)
+    decisive = (Outcome.FAILS, Outcome.NOT_RUN, Outcome.HOLDS, Outcome.NOT_TESTABLE)
+    return [next(outcome for outcome in decisive if outcome in own) for own in parts.values()]
+
+
 def _measured_by_artifact(records: Mapping[str, list[Record]]) -> Callable[[str], Measured]:
     known: dict[str, Measured] = {}
 
@@ -108,6 +128,8 @@ def _judge(statement: Statement, measured: Measured) -> Verdict:
         checks = sorted(statement.checks(measured), key=lambda check: check.margin.mean)
     except MissingRecordsError:
         return Verdict(statement, Outcome.NOT_RUN, [])
+    except NoSuchCodesError:
+        return Verdict(statement, Outcome.NOT_TESTABLE, [])
     if not checks:
         return Verdict(statement, Outcome.NOT_RUN, [])
     # A check that fails comes first, whatever its unit.

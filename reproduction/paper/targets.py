@@ -8,7 +8,12 @@ from typing import Any, NamedTuple
 from reproduction.columns import PUBLISHED, select_column
 from reproduction.experiments.methods import SCAN
 from reproduction.paper import reported
-from reproduction.paper.checks import Measured, MissingRecordsError, Setting
+from reproduction.paper.checks import (
+    Measured,
+    MissingRecordsError,
+    NoSuchCodesError,
+    Setting,
+)
 from reproduction.paper.intervals import Estimate, estimate_mean
 from reproduction.shared_types import Record
 
@@ -97,6 +102,6 @@ def judge_targets(records: Mapping[str, list[Record]]) -> list[TargetResult]:
 def _judge(target: Target, measured: Measured) -> TargetResult:
     try:
         values = measured.values(target.measure, target.data, target.setting)
-    except MissingRecordsError:
+    except (MissingRecordsError, NoSuchCodesError):
         return TargetResult(target, None, 0)
     return TargetResult(target, estimate_mean(list(values.values())), len(values))

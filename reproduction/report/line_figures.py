@@ -20,12 +20,16 @@ from reproduction.shared_types import AnyArray, Record
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 CHARACTERS_PER_INCH = 16
 """Width of the small print, in which notes are wrapped."""
 
 ACCURACY_TICKS = (50, 60, 70, 80, 85, 90, 92, 94, 95, 96, 97, 98)
+MAX_SHORT_RANGE = 100
+"""Ratio of the ends of a logarithmic axis up to which more than powers of ten are labeled."""
+
 FLAT = "flat"
 """Entry of a case that is the same at every position, and is drawn as a line across."""
 
@@ -74,7 +78,9 @@ def draw_grid(heading: str, rows: Sequence[Sequence[Panel]], note: str = "") -> 
         axes_row[0].set_ylabel(row[0].measure.label, fontsize=9)
         for axes in axes_row[len(row) :]:
             axes.set_visible(False)
-    records = [record for row in rows for panel in row for record in panel.records]
+    # What is drawn as a line across has no randomness.
+    records = [record for row in rows for panel in row for record in panel.records
+               if not record["case"].get(FLAT)]  # fmt: skip
     notes = (explain_error_bars(records), _explain_floors(rows), note)
     finish_figure(figure, heading, " ".join(filter(None, notes)))
     return figure
@@ -149,6 +155,7 @@ def _clip_to_floor(y: AnyArray, deviation: AnyArray, measure: Measure) -> tuple[
 def _set_scale(axes: Axes, measure: Measure) -> None:
     if measure.scale == "log":
         axes.set_yscale("log")
+        set_log_ticks(axes.yaxis)
         axes.set_ylim(bottom=0.8 * measure.floor)
     elif measure.scale == "error":
         axes.set_yscale("function", functions=(lambda y: -np.log(np.maximum(100 - y, 0.1)),
@@ -156,6 +163,17 @@ def _set_scale(axes: Axes, measure: Measure) -> None:
         low, high = axes.get_ylim()
         axes.set_yticks([tick for tick in ACCURACY_TICKS if low <= tick <= high])
         axes.minorticks_off()
+
+
+def set_log_ticks(axis: Axis) -> None:
+    """Label the powers of ten of a logarithmic axis, and 2 and 5 times these on a short one."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_minor_formatter(NullFormatter())
+    low, high = axis.get_data_interval()
+    if low > 0 and high < MAX_SHORT_RANGE * low:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
 def _tidy(axes: Axes) -> None:
@@ -230,6 +248,8 @@ def draw_curve(
         look = find_look(method).to_options() | {"markersize": marker_size, "linewidth": 1.1}
         axes.plot(x, y, label=method, **look)
     axes.set_xscale(curve.x_scale)
+    if curve.x_scale == "linear":
+        axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.set_ylim(0, 1.04 * axes.dataLim.y1)
     _tidy(axes)
 
@@ -240,4 +260,5 @@ def _collect_labels(figure: Figure) -> tuple[list[Any], list[str]]:
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
-    return list(found.values()), list(found)
+    labels = sort_methods(found)
+    return [found[label] for label in labels], labels

@@ -27,6 +27,7 @@ from reproduction.report.presentation import Presentation
 from reproduction.report.settings import AUTHORS, CHANGES, COLUMN_TEXTS, LIMITS
 from reproduction.report.tables import Cell, Table, describe_value, list_missing_lengths
 from reproduction.report.verdicts import (
+    describe_parts,
     render_list,
     render_overview,
     render_verdicts,
@@ -95,9 +96,11 @@ def write_report(
     folder.mkdir(parents=True, exist_ok=True)
     sections = make_sections(artifacts, records)
     shown = [section for section in sections if section.records]
+    verdicts = [verdict for section in sections for verdict in section.verdicts]
     page = Template(_TEMPLATE.read_text("utf-8")).substitute(
         command=escape(command),
-        summary=escape(summarize(v for section in sections for v in section.verdicts)),
+        summary=escape(summarize(verdicts)),
+        parts=escape(describe_parts(verdicts)),
         overview=_render_overview_figure(folder, records),
         conclusions="".join(f"<li>{escape(text)}</li>" for text in list_conclusions(records)),
         columns="".join(

@@ -26,6 +26,9 @@ WRONG_COLOR = "#e4002b"
 
 RED_NOTE = "Red frames: hits of another class."
 
+PLANE_SIZE = 1200
+"""Records of Fig. 5 have positions from 0 to this number."""
+
 _GAP = 0.06
 """Space around a tile."""
 
@@ -120,13 +123,15 @@ def draw_plane(heading: str, rows: Mapping[str, dict[str, Any]]) -> Figure:
         left.set_title(f"{name}: base set, {result['base']['shape'][1]} points", fontsize=9.5)
         _draw_all_points(right, result)
         n_points, share = result["labels"]["shape"][0], result.get("share")
-        text = "" if share is None else f"; {share:.1f} % nearest to a base point of their digit"
+        text = "" if share is None else f"; {share:.1f} % next to their own digit"
         right.set_title(f"{name}: all {n_points:,} digits{text}", fontsize=9.5)
         for axes in (left, right):
-            axes.set(xticks=[], yticks=[])
+            # Both show the same part of the plane.
+            axes.set(xticks=[], yticks=[], xlim=(0, PLANE_SIZE), ylim=(0, PLANE_SIZE))
             axes.spines[:].set_color("#bbbbbb")
-    finish_figure(figure, heading, "A base point has the color of most of its digits.",
-                  legend=False)  # fmt: skip
+    note = ("A base point has the color of most of its digits. Percentages: digits whose nearest "
+            "base point in the plane has the color of their own digit.")  # fmt: skip
+    finish_figure(figure, heading, note, legend=False)
     figure.legend(handles=_make_digit_handles(), loc="outside right center", title="digit",
                   fontsize=9, frameon=False)  # fmt: skip
     return figure

@@ -35,9 +35,7 @@ if TYPE_CHECKING:
 MAP = Measure("map", "MAP %")
 F1 = Measure("f1", "F1 within radius 2", "log", 1e-4)
 RECALL = Measure("recall", "recall % within radius 2", "log", 1e-3)
-F1_LINEAR = Measure("f1", "F1 within radius 2")
-RECALL_LINEAR = Measure("recall", "recall % within radius 2")
-ACCURACY = Measure("accuracy", "accuracy %, scale of the error", "error")
+ACCURACY = Measure("accuracy", "accuracy % (log scale of the error)", "error")
 
 COLUMNS = (PUBLISHED, BITFOLD)
 
@@ -91,7 +89,7 @@ def present_by_length(*measures: Measure, artifact: str = "") -> Present:
         for data, own in split_data_sets(named).items():
             columns = split_columns([r for record in own for r in _mark_flat(record)])
             figures[data] = lines.draw_grid(make_heading(number, own, data), [
-                [Panel(column, "bits", in_column, measure, get_n_bits)
+                [Panel(column, "code length (bits)", in_column, measure, get_n_bits)
                  for column, in_column in columns.items()]
                 for measure in measures
             ])  # fmt: skip

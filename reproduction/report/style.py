@@ -27,10 +27,11 @@ class Look(NamedTuple):
 
     def to_options(self) -> dict[str, Any]:
         """Return the options of matplotlib."""
-        face = "white" if self.is_hollow else self.color
+        face, edge = ("white", 1.0) if self.is_hollow else (self.color, 0.5)
         return {
-            "color": self.color, "marker": self.marker, "linestyle": self.line, "markersize": 4.2,
-            "markerfacecolor": face, "markeredgecolor": self.color, "linewidth": 1.2,
+            "color": self.color, "marker": self.marker, "linestyle": self.line, "markersize": 5.0,
+            "markerfacecolor": face, "markeredgecolor": self.color, "markeredgewidth": edge,
+            "linewidth": 1.2,
         }  # fmt: skip
 
 

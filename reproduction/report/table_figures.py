@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from reproduction.report.line_figures import finish_figure, make_figure
+from reproduction.report.line_figures import finish_figure, make_figure, set_log_ticks
 from reproduction.report.points import Point
 from reproduction.report.style import COLUMN_COLORS, PAPER_COLOR
 
@@ -87,6 +87,7 @@ def draw_rows(
         axes.set_xlabel(x_label, fontsize=9)
         if is_log:
             axes.set_xscale("log")
+            set_log_ticks(axes.xaxis)
         _tidy(axes)
     grid[0].set_yticks(range(len(labels)), labels, fontsize=8.5)
     grid[0].set_ylim(len(labels) - 0.5, -0.5)

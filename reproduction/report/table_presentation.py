@@ -7,6 +7,7 @@ from itertools import product
 
 from reproduction.case_lists import BASE_SET_METHODS
 from reproduction.columns import PUBLISHED, get_plain_name, has_column, select_column
+from reproduction.data.loader import OTHER_QUERIES
 from reproduction.experiments.methods import PAPER_METHODS
 from reproduction.paper import reported
 from reproduction.paper.deviations import ComparedValue
@@ -149,22 +150,23 @@ def _select_size(records: Sequence[Record], n_base_points: int) -> list[Record]:
 def present_other_queries(number: str, records: list[Record]) -> Presentation:
     """Show MAP at 64 bits with the queries of the report and with others."""
     names = [name for name in reported.DATA_NAMES if name in split_data_sets(records)]
-    labels = [reported.DATA_NAMES[name] for name in names]
     rows: list[list[Cell]] = []
-    drawn: dict[str, list[Series]] = {}
-    for method in BASE_SET_METHODS:
-        points: dict[str, list[Point]] = {name: [] for name in COLUMNS}
-        for i, data in enumerate(names):
-            own = [r for r in split_data_sets(records)[data]
-                   if get_plain_name(r["case"]["method"]) == method]  # fmt: skip
-            if own:
-                compared = make_compared_row([method, labels[i]], own, None, "map")
-                rows.append([*compared[:2], compared[3], *compared[5:]])
-                _add_points({PAPER: [], **points}, own, None, i)
-        drawn[method] = [Series(*pair) for pair in points.items()]
+    drawn: dict[str, dict[str, list[Point]]] = {}
+    for (i, method), data in product(enumerate(BASE_SET_METHODS), names):
+        own = [r for r in split_data_sets(records)[data]
+               if get_plain_name(r["case"]["method"]) == method]  # fmt: skip
+        if own:
+            compared = make_compared_row([method, reported.DATA_NAMES[data]], own, None, "map")
+            rows.append([*compared[:2], compared[3], *compared[5:]])
+            panel = reported.DATA_NAMES[data.removesuffix(OTHER_QUERIES)]
+            points = drawn.setdefault(panel, {name: [] for name in (PAPER, *COLUMNS)})
+            _add_points(points, own, None, 2 * i + data.endswith(OTHER_QUERIES))
+    series = {name: [Series(*pair) for pair in own.items()] for name, own in drawn.items()}
+    labels = [f"{method}, {kind} queries" for method in BASE_SET_METHODS
+              for kind in ("the report's", "other")]  # fmt: skip
     heading = f"{number} · MAP at 64 bits with the queries of this report, and with others"
     note = explain_error_bars(records)
-    figure = draw_rows(heading, drawn, labels, ["MAP %"] * len(drawn), note)
+    figure = draw_rows(heading, series, labels, ["MAP %"] * len(series), note)
     heads = ["method", "data set", *(COMPARED_HEADS[i] for i in (1, 3, 4))]
     return Presentation({"queries": figure}, [Table(heads, rows)])
 
@@ -175,7 +177,7 @@ def present_other_queries(number: str, records: list[Record]) -> Presentation:
 def present_times(number: str, records: list[Record]) -> Presentation:
     """Show seconds to train and to encode one point, next to Table III."""
     lengths = sorted({r["case"]["n_bits"] for r in records})
-    kinds = (("training", "fit_seconds", 0, 1.0), ("test", "test_ms", 2, 1e-3))
+    kinds = (("training", "fit_seconds", 0, 1.0, 1.0), ("test", "test_ms", 2, 1e-3, 1e6))
     heads = [f"{kind}, s: {name}" for kind, *_ in kinds for name in ("paper", *COLUMNS)]
     rows: list[list[Cell]] = []
     drawn: dict[str, dict[str, list[Point]]] = {
@@ -185,16 +187,16 @@ def present_times(number: str, records: list[Record]) -> Presentation:
         own = [r for r in records if get_plain_name(r["case"]["method"]) == method
                and r["case"]["n_bits"] == n_bits]  # fmt: skip
         row = [Cell(method), Cell(str(n_bits))]
-        for kind, measure, place, scale in kinds:
+        for kind, measure, place, scale, unit in kinds:
             theirs = reported.SECONDS[method][place + (n_bits == 128)]
             row += make_time_cells(own, measure, theirs, scale)
             if n_bits == lengths[0] and own:
-                _add_times(drawn[kind], own, measure, scale, theirs, i)
+                _add_times(drawn[kind], own, measure, unit * scale, unit * theirs, i)
         rows.append(row)
     series = {kind: [Series(*pair) for pair in panel.items()] for kind, panel in drawn.items()}
     heading = make_heading(number, records, "mnist", f"{lengths[0]} bits")
     note = "Methods without a base set are the same in both columns."
-    figure = draw_rows(heading, series, PAPER_METHODS, ["seconds", "seconds per point"], note,
+    figure = draw_rows(heading, series, PAPER_METHODS, ["seconds", "µs per point"], note,
                        is_log=True)  # fmt: skip
     table = Table(["method", "bits", *heads], rows)
     return Presentation({"mnist": figure}, [table], note=reported.TIMES_NOTE)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from html import escape
 
 from reproduction.paper import deviations
-from reproduction.paper.statement import Outcome, Verdict
+from reproduction.paper.statement import Outcome, Verdict, join_sentences
 
 CSS_CLASSES = {
     Outcome.HOLDS: "yes",
@@ -26,26 +26,39 @@ def count_outcomes(verdicts: Iterable[Verdict]) -> Counter[Outcome]:
 
 
 def summarize(verdicts: Iterable[Verdict]) -> str:
-    """Return the count in one or two sentences."""
-    known = list(verdicts)
-    counts = count_outcomes(known)
+    """Return the count of whole statements in one sentence or two."""
+    counts = Counter(join_sentences(verdicts))
     text = (
         f"Of {counts.total()} statements of the paper, {counts[Outcome.HOLDS]} hold as written, "
         f"{counts[Outcome.FAILS]} fail, and {counts[Outcome.NOT_TESTABLE]} cannot be tested here."
     )
-    if counts[Outcome.NOT_RUN]:
-        text += f" {counts[Outcome.NOT_RUN]} were not run yet."
-    on_others = count_outcomes(v for v in known if v.statement.stand_in)
-    n_judged = on_others[Outcome.HOLDS] + on_others[Outcome.FAILS]
-    if n_judged:
-        text += (
-            f" {n_judged} of them were judged on stand-ins for SIFT1M and GIST1M: "
-            f"{on_others[Outcome.HOLDS]} hold, {on_others[Outcome.FAILS]} fail."
-        )
-    unclear = sum(v.outcome is Outcome.FAILS and not v.is_clear for v in known)
+    missing = counts[Outcome.NOT_RUN]
+    return text + (f" Not run yet: {missing}." if missing else "")
+
+
+def describe_parts(verdicts: Iterable[Verdict]) -> str:
+    """Return the count of statements by data set and measure, and how certain it is."""
+    known = [v for v in verdicts if v.outcome in (Outcome.HOLDS, Outcome.FAILS)]
+    if not known:
+        return ""
+    counts = count_outcomes(known)
+    text = (
+        f"A statement holds if it holds for every data set and measure. Counted one by one, "
+        f"{counts[Outcome.HOLDS]} hold and {counts[Outcome.FAILS]} fail"
+    )
+    unclear = count_outcomes(v for v in known if not v.is_clear)
     if unclear:
-        text += f" Of those that fail, {unclear} do so within the noise of the seeds."
-    return text
+        text += (
+            f"; {unclear[Outcome.HOLDS]} and {unclear[Outcome.FAILS]} of these are within the "
+            "noise of the seeds"
+        )
+    on_others = count_outcomes(v for v in known if v.statement.stand_in)
+    if on_others:
+        text += (
+            f". On stand-ins for SIFT1M and GIST1M, {on_others[Outcome.HOLDS]} of "
+            f"{on_others.total()} hold"
+        )
+    return f"{text}."
 
 
 def render_verdicts(verdicts: Iterable[Verdict], *, is_quick: bool = False) -> str:
@@ -94,15 +107,17 @@ def render_list(sentences: list[str]) -> str:
 
 
 def render_overview(verdicts: Mapping[str, list[Verdict]]) -> str:
-    """Return a table of all statements, by the number of their artifact."""
+    """Return a table of all statements and what decided them, by the number of their artifact."""
     rows = [
         f'<tr class="{CSS_CLASSES[v.outcome]}"><td>{escape(number)}</td>'
         f'<td class="text"><a href="#{v.statement.id}">{escape(v.statement.text)}</a></td>'
+        f'<td class="text">{escape(v.checks[0].text) if v.checks else ""}</td>'
         f"<td>{v.outcome.value}</td></tr>"
         for number, own in verdicts.items()
         for v in own
     ]
-    head = "<thead><tr><th>about</th><th>statement</th><th>verdict</th></tr></thead>"
+    heads = ("about", "statement", "decided by", "verdict")
+    head = f"<thead><tr>{''.join(f'<th>{name}</th>' for name in heads)}</tr></thead>"
     return (
         f'<div class="wide"><table class="all">{head}<tbody>{"".join(rows)}</tbody></table></div>'
     )

@@ -8,8 +8,16 @@ import numpy as np
 
 from reproduction.experiments.methods import SCAN
 from reproduction.paper import reported
-from reproduction.paper.checks import Check, Measured, Setting, beats, is_near
-from reproduction.paper.intervals import Estimate
+from reproduction.paper.checks import (
+    Check,
+    Measured,
+    Setting,
+    beats,
+    check_value,
+    format_range,
+    is_near,
+)
+from reproduction.paper.intervals import Estimate, estimate_difference
 from reproduction.paper.statement import Group, Statement
 from reproduction.paper.statements.comparisons import IMH, list_all_but
 
@@ -23,18 +31,16 @@ def _accuracies_are_high(measured: Measured) -> Iterator[Check]:
     for name in (*IMH, "AGH"):
         mean = measured.mean("accuracy", "mnist", Setting(name, 128))
         margin = Estimate(*(value - HIGH_ACCURACY for value in mean))
-        yield Check(f"128 bits: {name} {mean.mean:.2f} %", margin.mean > 0, margin)
+        text = f"128 bits: {name} {mean.mean:.2f} % {format_range(mean)}"
+        yield Check(text, margin.mean > 0, margin)
 
 
 def _itq_is_worse_for_short_codes(measured: Measured) -> Iterator[Check]:
     """Compare the lead of IMH-tSNE over ITQ at 16 bits with the one at 128."""
-    leads = [
-        measured.mean("accuracy", "mnist", Setting("IMH-tSNE", n)).mean
-        - measured.mean("accuracy", "mnist", Setting("ITQ", n)).mean
-        for n in (16, 128)
-    ]
+    short, long = (measured.find_lead("accuracy", "mnist", "IMH-tSNE", "ITQ", n) for n in (16, 128))
+    leads = [float(np.mean(list(lead.values()))) for lead in (short, long)]
     text = f"IMH-tSNE leads by {leads[0]:.2f} % at 16 bits, by {leads[1]:.2f} % at 128"
-    yield Check(text, leads[0] > leads[1], Estimate(leads[0] - leads[1], -np.inf, np.inf))
+    yield check_value(text, estimate_difference(short, long))
 
 
 def _pixels_take_more_space(_: Measured) -> Iterator[Check]:

@@ -13,9 +13,10 @@ from reproduction.paper.checks import (
     NoSuchCodesError,
     Setting,
     beats,
+    format_range,
     is_near,
 )
-from reproduction.paper.intervals import Estimate
+from reproduction.paper.intervals import Estimate, subtract_from
 from reproduction.paper.statement import Group, Statement
 from reproduction.paper.statements.comparisons import IMH, OTHERS, list_all_but
 
@@ -57,8 +58,9 @@ def _keeps_most(data: str) -> Checks:
 def _near_zero(data: str) -> Checks:
     def checks(measured: Measured) -> Iterator[Check]:
         mean = measured.mean("f1", data, Setting("ITQ", 64))
-        margin = Estimate(NEAR_ZERO - mean.mean, NEAR_ZERO - mean.high, NEAR_ZERO - mean.low)
-        yield Check(f"64 bits: ITQ {mean.mean:.4f}", margin.mean > 0, margin)
+        margin = subtract_from(NEAR_ZERO, mean)
+        text = f"64 bits: ITQ {mean.mean:.4f} {format_range(mean, 4)}"
+        yield Check(text, margin.mean > 0, margin)
 
     return checks
 
@@ -69,18 +71,19 @@ def _list_shared(data: str, name: str, line: int) -> list[Statement]:
                   "IMH consistently achieves superior results in terms of both F1 score and recall "
                   f"with Hamming radius 2 ({name}, {title})",
                   f"{title} of IMH-tSNE and IMH-LE above all others at every code length",
-                  beats(measure, data, IMH, OTHERS), stand_in=True)
+                  beats(measure, data, IMH, OTHERS), stand_in=True, sentence="million-superior")
         for measure, title in (("f1", "F1"), ("recall", "recall"))
     ] + [
         Statement(f"{data}-decreases", line,
                   "the performance of most of these methods decreases dramatically with increasing "
                   f"code length ({name})",
                   "F1 of more than half of the methods is below a tenth at 64 bits of that at 16",
-                  _most_collapse("f1", data), stand_in=True),
+                  _most_collapse("f1", data), stand_in=True, sentence="million-decreases"),
         Statement(f"{data}-tsne-high", line,
                   "IMH-tSNE still achieves relatively high scores with large code lengths "
                   f"({name})",
-                  "the highest F1 of all at 64, 96 and 128 bits", _keeps_most(data), stand_in=True),
+                  "the highest F1 of all at 64, 96 and 128 bits", _keeps_most(data), stand_in=True,
+                  sentence="million-tsne-high"),
     ]  # fmt: skip
 
 

@@ -15,7 +15,8 @@ def _list_statements(data: str) -> list[Statement]:
                   f"terms of both F1 and recall) for IMH-LE and IMH-tSNE ({title}, {name})",
                   f"{title} with ITQ above that without, both methods, at every code length",
                   all_of(*(beats(measure, data, [f"{method}-ITQ"], [method])
-                           for method in ("IMH-tSNE", "IMH-LE"))))
+                           for method in ("IMH-tSNE", "IMH-LE"))),
+                  sentence="rotation-improves")
         for measure, title in (("f1", "F1"), ("recall", "recall"))
     ]  # fmt: skip
     above = Statement(f"rotation-above-pca-itq-{data}", 943,
@@ -23,7 +24,8 @@ def _list_statements(data: str) -> list[Statement]:
                       f"methods perform much better than the PCA based PCA-ITQ ({name})",
                       "F1 and recall of both above ITQ at every code length",
                       all_of(*(beats(measure, data, ["IMH-tSNE-ITQ", "IMH-LE-ITQ"], ["ITQ"])
-                               for measure in ("f1", "recall"))))  # fmt: skip
+                               for measure in ("f1", "recall"))),
+                      sentence="rotation-above-pca-itq")  # fmt: skip
     return [*improvements, above]
 
 

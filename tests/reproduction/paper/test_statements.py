@@ -66,14 +66,18 @@ def test_ids_are_unique() -> None:
     assert 60 <= len(ids) <= 100
     assert set(ids) >= DISAGREEMENTS.keys()
     assert STATEMENTS.keys() <= ARTIFACTS.keys()
+    sentences = {statement.sentence or statement.id for _, statement in ALL}
+    assert 60 <= len(sentences) <= 75
+    # Names of sentences are not those of other statements.
+    assert not {statement.sentence for _, statement in ALL} & set(ids)
 
 
-def make_all_records(*, column: str | None = None) -> dict[str, list[Record]]:
-    """Return fake records of all artifacts, with one seed; of one column alone if it is named."""
+def make_all_records(*, column: str | None = None, n_seeds: int = 1) -> dict[str, list[Record]]:
+    """Return fake records of all artifacts; of one column alone if it is named."""
     return {
         name: [
             make_record(case)
-            for case in artifact.cases(Protocol(1))
+            for case in artifact.cases(Protocol(n_seeds))
             if column is None or find_column(case.method) in (None, column)
         ]
         for name, artifact in ARTIFACTS.items()
@@ -97,6 +101,50 @@ def test_every_statement_is_judged_as_published() -> None:
         assert verdict.outcome in expected, statement.id
         # The column of bitfold has no influence.
         assert verdict == published[statement.id]
+
+
+COUNTS = ("base-random-above-agh", "classify-space")
+"""Statements that are decided by a number of cases or by arithmetic."""
+
+
+def test_every_comparison_states_its_interval() -> None:
+    for name, verdict in judge_all(make_all_records(n_seeds=3)).items():
+        for check in verdict.checks:
+            is_counted = name in COUNTS or " methods: " in check.text
+            has_interval = "95 % interval" in check.text or "one seed" in check.text
+            assert has_interval or is_counted, (name, check.text)
+            assert check.margin.low <= check.margin.mean <= check.margin.high or is_counted
+
+
+def test_a_code_length_that_a_method_cannot_produce_is_not_testable() -> None:
+    """The other statements are judged, and the report can be written."""
+    records = make_all_records()
+    broken: list[Record] = [
+        {**record, "result": {"error": "too few eigenvectors"}}
+        if record["case"]["method"].startswith("AGH")
+        else record
+        for record in records["fig-cifar-pr"]
+    ]
+    verdicts = judge_all({**records, "fig-cifar-pr": broken})
+    assert verdicts["pr-sth-agh-precise"].outcome is Outcome.NOT_TESTABLE
+    assert verdicts["mnist-tsne-best-map"] == judge_all(records)["mnist-tsne-best-map"]
+
+
+def test_methods_without_a_common_seed_are_not_compared_by_seed() -> None:
+    """Records may be incomplete in any way."""
+    part = {
+        name: [r for r in own if r["case"]["seed"] == ("-tSNE" in r["case"]["method"])
+               or "IMHs" in r["case"]["method"]]
+        for name, own in make_all_records(n_seeds=2).items()
+    }  # fmt: skip
+    part["fig-supervised"] = [
+        r for r in part["fig-supervised"]
+        if r["case"]["seed"] == r["case"]["method"].startswith("IMHs-ITQ")
+    ]  # fmt: skip
+    verdicts = judge_all(part)
+    for name in ("mnist-margin-grows", "classify-itq-short", "supervised-itq-more-on-cifar"):
+        assert verdicts[name].outcome is Outcome.NOT_RUN
+    assert verdicts["mnist-tsne-above-le"].outcome in (Outcome.HOLDS, Outcome.FAILS)
 
 
 def test_no_statement_is_judged_without_its_records() -> None:

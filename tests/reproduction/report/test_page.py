@@ -14,6 +14,7 @@ from reproduction.paper.deviations import UNKNOWN_REASON, Reason
 from reproduction.paper.statements import STATEMENTS
 from reproduction.protocol import Protocol
 from reproduction.records import Case
+from reproduction.report.conclusions import list_conclusions
 from reproduction.report.page import describe_extent, describe_missing, write_report
 from reproduction.report.settings import CHANGES
 from reproduction.shared_types import Record
@@ -76,6 +77,25 @@ def test_first_screen_has_the_count_the_figure_and_the_conclusions(tmp_path: Pat
     assert "SVM" not in head
 
 
+def test_conclusions_are_few_and_short() -> None:
+    """The count takes two lines, and each conclusion one: ten lines at most."""
+    records = {
+        name: [make_record(case) for case in artifact.cases(Protocol(1))]
+        for name, artifact in ARTIFACTS.items()
+    }
+    conclusions = list_conclusions(records)
+    assert len(conclusions) == 7
+    assert max(map(len, conclusions)) <= 118
+
+
+def test_conclusions_state_what_was_found() -> None:
+    """Values far from the paper's are not called reproduced."""
+    cases = ARTIFACTS["table-base-method"].cases(Protocol(1))
+    records = {"table-base-method": [make_record(case, 99.0) for case in cases]}
+    (text,) = list_conclusions(records)
+    assert text.startswith("Table I, K-means: 0 of 9 values are within 0.6 MAP % of the paper's")
+
+
 def test_output_is_deterministic(tmp_path: Path) -> None:
     cases = ARTIFACTS["fig-cifar-pr"].cases(Protocol(1))[:3]
     records = [make_record(case) for case in cases]
@@ -89,7 +109,8 @@ def test_artifact_without_records_has_no_section(tmp_path: Path) -> None:
     text = write_page(tmp_path, "fig-mnist", [])
     assert '<section id="fig-mnist"' not in text
     # Its statements count as not run.
-    assert f"{len(STATEMENTS['fig-mnist']) - 1} were not run yet" in text
+    sentences = {s.sentence or s.id for s in STATEMENTS["fig-mnist"]}
+    assert f"Not run yet: {len(sentences) - 1}." in text
 
 
 def make_classification_records(value: float) -> list[Record]:

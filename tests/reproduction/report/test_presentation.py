@@ -97,6 +97,61 @@ def test_values_below_the_floor_are_drawn_at_it() -> None:
     assert "F1 below 0.0001 is drawn" in " ".join(figure.get_supxlabel().split())
 
 
+def test_legends_have_one_order() -> None:
+    """The order of the legend is not that in which panels happen to have the methods."""
+    published = [name_in_column(name, PUBLISHED) for name in ("IMH-tSNE", "AGH")]
+    cases = [Case("mnist", "ITQ", 16), *(Case("mnist", name, 64) for name in published)]
+    records = [make_record(case) for case in cases]
+    (figure,) = ARTIFACTS["supplement"].present("Supplement", records).figures.values()
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["IMH-tSNE", "AGH", "ITQ"]
+
+
+def test_comparisons_have_a_line_of_the_exact_scan() -> None:
+    for name in ("fig-cifar", "fig-mnist"):
+        records = [make_record(case) for case in ARTIFACTS[name].cases(Protocol(2))]
+        (figure,) = ARTIFACTS[name].present("", records).figures.values()
+        lines = [line for line in figure.axes[0].lines if line.get_label() == SCAN]
+        assert [line.get_linestyle() for line in lines] == ["--"]
+        # It has one seed because it has no randomness.
+        assert "over 2 seeds" in " ".join(figure.get_supxlabel().split())
+
+
+def test_short_logarithmic_axes_have_labels_that_do_not_touch() -> None:
+    cases = ARTIFACTS["table-time"].cases(Protocol(1))
+    records = [make_record(case, 0.002) for case in cases if case.method in ("SH", "PCAH", "ITQ")]
+    (figure,) = ARTIFACTS["table-time"].present("Table III", records).figures.values()
+    for axes in figure.axes:
+        low, high = axes.get_xlim()
+        axis = axes.xaxis
+        assert not any(axis.get_minor_formatter().format_ticks(list(axis.get_minorticklocs())))
+        assert sum(low <= tick <= high for tick in axis.get_majorticklocs()) >= 2
+
+
+def test_curves_that_coincide_have_logarithmic_axes() -> None:
+    for name in ("fig-cifar", "fig-mnist", "fig-sift", "fig-gist", "fig-itq", "fig-supervised"):
+        cases = [case for case in ARTIFACTS[name].cases(Protocol(1)) if case.n_bits in (16, 64)]
+        for figure in ARTIFACTS[name].present("", list(map(make_record, cases))).figures.values():
+            for axes in figure.axes:
+                if "radius 2" in axes.get_ylabel():
+                    assert axes.get_yscale() == "log"
+
+
+def test_other_queries_have_a_panel_per_data_set() -> None:
+    """MAP of both data sets on one axis would hide differences of one percent."""
+    records = [make_record(case) for case in ARTIFACTS["other-queries"].cases(Protocol(1))]
+    (figure,) = ARTIFACTS["other-queries"].present("Check", records).figures.values()
+    assert [axes.get_title() for axes in figure.axes] == ["CIFAR-10", "MNIST"]
+    labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    assert labels[:2] == ["IMH-tSNE, the report's queries", "IMH-tSNE, other queries"]
+
+
+def test_base_set_and_digits_are_at_the_same_places() -> None:
+    records = [make_record(case) for case in ARTIFACTS["fig-2d"].cases(Protocol(1))]
+    (figure,) = ARTIFACTS["fig-2d"].present("Fig. 5", records).figures.values()
+    assert {(*axes.get_xlim(), *axes.get_ylim()) for axes in figure.axes} == {(0, 1200, 0, 1200)}
+
+
 def test_stated_values_are_compared() -> None:
     cases = ARTIFACTS["fig-classify"].cases(Protocol(2))
     records = [make_record(case, 95.0) for case in cases]

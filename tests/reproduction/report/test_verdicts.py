@@ -5,11 +5,19 @@ from __future__ import annotations
 from reproduction.paper.checks import Check
 from reproduction.paper.intervals import Estimate
 from reproduction.paper.statement import Outcome, Statement, Verdict
-from reproduction.report.verdicts import render_list, render_verdicts, summarize
+from reproduction.report.verdicts import (
+    describe_parts,
+    render_list,
+    render_overview,
+    render_verdicts,
+    summarize,
+)
 
 
-def make_verdict(outcome: Outcome, *, stand_in: bool = False, low: float = -1.0) -> Verdict:
-    statement = Statement("id", 7, "a < b", "MAP", None, stand_in=stand_in)
+def make_verdict(
+    outcome: Outcome, name: str = "id", *, stand_in: bool = False, low: float = -1.0
+) -> Verdict:
+    statement = Statement(name, 7, "a < b", "MAP", None, stand_in=stand_in, sentence=name)
     holds = outcome is Outcome.HOLDS
     checks = [
         Check("first", holds, Estimate(-2, -3, low)),
@@ -20,17 +28,31 @@ def make_verdict(outcome: Outcome, *, stand_in: bool = False, low: float = -1.0)
 
 def test_the_count_is_honest() -> None:
     verdicts = [
-        make_verdict(Outcome.HOLDS),
-        make_verdict(Outcome.FAILS),
-        make_verdict(Outcome.FAILS, stand_in=True, low=1.0),
-        make_verdict(Outcome.NOT_TESTABLE),
-        make_verdict(Outcome.NOT_RUN),
+        make_verdict(Outcome.HOLDS, "a"),
+        # A statement with a part that fails does not hold, whatever the other parts do.
+        make_verdict(Outcome.HOLDS, "b", low=1.0),
+        make_verdict(Outcome.FAILS, "b"),
+        make_verdict(Outcome.FAILS, "c", stand_in=True, low=1.0),
+        make_verdict(Outcome.NOT_TESTABLE, "d"),
+        # Nor does one with a part that was not run.
+        make_verdict(Outcome.HOLDS, "e"),
+        make_verdict(Outcome.NOT_RUN, "e"),
     ]
     assert summarize(verdicts) == (
-        "Of 5 statements of the paper, 1 hold as written, 2 fail, and 1 cannot be tested here. 1 "
-        "were not run yet. 1 of them were judged on stand-ins for SIFT1M and GIST1M: 0 hold, 1 "
-        "fail. Of those that fail, 1 do so within the noise of the seeds."
+        "Of 5 statements of the paper, 1 hold as written, 2 fail, and 1 cannot be tested here. "
+        "Not run yet: 1."
     )
+    assert describe_parts(verdicts) == (
+        "A statement holds if it holds for every data set and measure. Counted one by one, 3 hold "
+        "and 2 fail; 1 and 1 of these are within the noise of the seeds. On stand-ins for SIFT1M "
+        "and GIST1M, 0 of 1 hold."
+    )
+    assert describe_parts(verdicts[-1:]) == ""
+
+
+def test_the_overview_names_what_decided_a_statement() -> None:
+    text = render_overview({"Fig. 9": [make_verdict(Outcome.FAILS)]})
+    assert '<td class="text">first</td><td>fails</td>' in text
 
 
 def test_a_verdict_names_the_deciding_comparison() -> None:
