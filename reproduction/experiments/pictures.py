@@ -36,15 +36,17 @@ N_DIGITS = 300
 def measure_plane(case: Case, data: Dataset, progress: ProgressCallback | None = None) -> Result:
     """Embed the base set and, by induction, all rows in two dimensions (Fig. 5).
 
-    A base point has the class of most of the rows that are nearest to it in the plane. ``share``
-    is the percentage of rows whose nearest base point has their own class.
+    A base point has the class of most of the rows that are nearest to it in the plane, or of the
+    nearest row if there are none. ``share`` is the percentage of rows whose nearest base point has
+    their own class.
     """
     hasher = encode_case(case, data, progress).hasher
     assert isinstance(hasher, IMH)
-    base, labels = hasher.base_embedding_, np.asarray(data.labels, np.uint8)
+    base, labels = hasher.bit_embedding_, np.asarray(data.labels, np.uint8)
     embedded = hasher.embed(data.database)
     nearest = cKDTree(base).query(embedded)[1]
-    base_labels = _find_majority(nearest, labels, len(base))
+    nearest_labels = labels[cKDTree(embedded).query(base)[1]]
+    base_labels = _find_majority(nearest, labels, nearest_labels)
     low, high = base.min(axis=0), base.max(axis=0)
     x, y = _quantize(embedded, low, high).T
     # The order does not matter to a picture; sorted, the record has a third of the length.
@@ -58,11 +60,11 @@ def measure_plane(case: Case, data: Dataset, progress: ProgressCallback | None =
     }
 
 
-def _find_majority(groups: AnyArray, labels: UInt8Array, n_groups: int) -> UInt8Array:
-    """Return the most common label of each group."""
-    counts = np.zeros((n_groups, int(labels.max()) + 1), np.int64)
+def _find_majority(groups: AnyArray, labels: UInt8Array, otherwise: UInt8Array) -> UInt8Array:
+    """Return the most common label of each group, and ``otherwise`` that of an empty one."""
+    counts = np.zeros((len(otherwise), int(labels.max()) + 1), np.int64)
     np.add.at(counts, (groups, labels), 1)
-    return np.asarray(counts.argmax(axis=1), np.uint8)
+    return np.where(counts.any(axis=1), counts.argmax(axis=1), otherwise).astype(np.uint8)
 
 
 def measure_retrieved(
