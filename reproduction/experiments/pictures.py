@@ -46,7 +46,7 @@ def measure_plane(case: Case, data: Dataset, progress: ProgressCallback | None =
     embedded = hasher.embed(data.database)
     nearest = cKDTree(base).query(embedded)[1]
     nearest_labels = labels[cKDTree(embedded).query(base)[1]]
-    base_labels = _find_majority(nearest, labels, nearest_labels)
+    base_labels = find_majority(nearest, labels, nearest_labels)
     low, high = base.min(axis=0), base.max(axis=0)
     x, y = _quantize(embedded, low, high).T
     # The order does not matter to a picture; sorted, the record has a third of the length.
@@ -60,7 +60,7 @@ def measure_plane(case: Case, data: Dataset, progress: ProgressCallback | None =
     }
 
 
-def _find_majority(groups: AnyArray, labels: UInt8Array, otherwise: UInt8Array) -> UInt8Array:
+def find_majority(groups: AnyArray, labels: UInt8Array, otherwise: UInt8Array) -> UInt8Array:
     """Return the most common label of each group, and ``otherwise`` that of an empty one."""
     counts = np.zeros((len(otherwise), int(labels.max()) + 1), np.int64)
     np.add.at(counts, (groups, labels), 1)
