@@ -33,7 +33,7 @@ def test_findings_name_the_problems_of_a_model() -> None:
     assert levels(constant) == {"2 of 10 bits are the same for nearly all items: 2, 7.": "bad"}
     repeated = good.copy()
     repeated[:, 4] = 1 - repeated[:, 1]
-    assert levels(repeated) == {"1 of 10 bits repeat or negate an earlier one: 4.": "fair"}
+    assert levels(repeated) == {"1 of 10 bits repeats or negates an earlier one: 4.": "fair"}
     assert list(levels(good, largest=0.1).values()) == ["fair"]
     assert list(levels(good, largest=0.6).values()) == ["bad"]
     assert list(levels(good, entropy=0.4).values()) == ["fair"]

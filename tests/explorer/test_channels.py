@@ -19,8 +19,13 @@ def test_categories_count_their_rows(workspace: Workspace) -> None:
         listed = [each.count for each in channel.legend.categories]
         assert counts[: len(listed)].tolist() == listed
         assert counts[MISSING_COLOR] == channel.legend.n_missing
-        n_all = sum(listed) + channel.legend.n_other + channel.legend.n_missing
+        legend = channel.legend
+        assert counts[OTHER_COLOR] == legend.n_other
+        assert counts[len(listed) : OTHER_COLOR].sum() == legend.n_unlisted
+        n_all = sum(listed) + legend.n_unlisted + legend.n_other + legend.n_missing
         assert len(channel.colors) == n_all == 598
+    odd = view.channels.find("column:odd").legend.categories
+    assert {each.name for each in odd} == {"false", "true"}
 
 
 def test_a_bit_and_a_bucket_are_those_of_the_codes(workspace: Workspace) -> None:

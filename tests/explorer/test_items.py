@@ -16,7 +16,7 @@ def test_unlabeled_rows_have_no_class() -> None:
     assert labels.names == ["5", "7"]
     assert labels.numbers.tolist() == [0, -1, 1, 0]
     assert ItemLabels.from_values(np.array(["b", "", "a"])).numbers.tolist() == [1, -1, 0]
-    assert ItemLabels.from_column([None, True, False]).names == ["False", "True"]
+    assert ItemLabels.from_column([None, True, False]).names == ["false", "true"]
     assert ItemLabels.from_column([None, 10, 9]).names == ["9", "10"]
 
 

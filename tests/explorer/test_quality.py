@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from tests.explorer.conftest import items_of
 
 import bitfold as bf
+from bitfold.evaluation import References, TopQuality
 from bitfold.explorer import quality
 from bitfold.explorer.item_vectors import ItemVectors
 from bitfold.explorer.opening import ItemSources, open_models
@@ -45,3 +47,14 @@ def test_codes_of_the_right_kind_without_the_neighbors_are_not_good(tmp_path: Pa
     assert measured.quality.precision_10 == pytest.approx(1, abs=0.02)
     assert measured.quality.recall_10 < 0.1
     assert measured.verdict.grade != "good" and "recall@10" in measured.verdict.text
+
+
+def test_a_good_verdict_by_labels_tells_the_recall() -> None:
+    chance, exact = TopQuality(0.01, 0.04, 0.1, 0.1), TopQuality(1.0, 1.0, 1.0, 0.9)
+    references = References(exact, chance, chance, "ITQ")
+    model, vectors = Mock(), Mock()
+    model.distinct.n_bytes, vectors.width, vectors.kept.values.dtype.itemsize = 8, 64, 4
+    for recall, is_told in ((0.3, True), (0.6, False)):
+        verdict = quality._judge(model, vectors, TopQuality(recall, 0.7, 0.8, 0.9), references)
+        assert verdict.grade == "good"
+        assert (f"recall@10 is {recall:.2f}" in verdict.text) == is_told

@@ -256,7 +256,7 @@ def test_uploaded_vector_finds_itself(client: httpx.Client, digits: Path, form: 
 HOSTILE: dict[str, tuple[bytes, int, str]] = {
     "nothing": (b"", 422, "empty"),
     "junk": (b"\x00\xff" * 50, 422, "BMP, GIF, JPEG, PNG or WEBP"),
-    "prose": (b"hello there", 422, "not numbers"),
+    "prose": (b"hello there", 422, "is not a number"),
     "NaN": (b" ".join([b"nan"] * 64), 422, "vector of the upload must be finite, got NaN"),
     "too short": (b"1 2 3", 422, "64 numbers, got 3"),
     "matrix": (npy(np.ones((2, 64))), 422, "one vector of real numbers"),
@@ -272,7 +272,7 @@ HOSTILE: dict[str, tuple[bytes, int, str]] = {
     "cut png": (png(300, 9)[:90], 422, "truncated or damaged"),
     "bomb": (bomb(8000), 422, "50 million pixels, got 8000 × 8000"),
     "larger bomb": (bomb(30000), 422, "50 million pixels"),
-    "svg": (b"<svg xmlns='http://www.w3.org/2000/svg'/>", 422, "not numbers"),
+    "svg": (b"<svg xmlns='http://www.w3.org/2000/svg'/>", 422, "is not a number"),
     "too long": (b"1" * (MAX_UPLOAD_BYTES + 1), 413, "16 MiB"),
 }
 

@@ -66,6 +66,9 @@ def test_composition_counts_the_values(workspace: Workspace) -> None:
     assert {each.value: each.count for each in shares} == {
         value: digits[:200].count(value) for value in set(digits[:200])
     }
+    assert described["digit"].n_categories == len(set(digits[:200]))
+    titles = described["title"]
+    assert titles.categories is not None and titles.n_categories >= len(titles.categories)
     assert shares[0].share == shares[0].count / 200
     assert shares[0].share_all == digits.count(shares[0].value) / 598
     histogram = described["year"].histogram

@@ -23,11 +23,39 @@ def run(workspace: Workspace, key: str | None, **options: Any) -> dict[str, Any]
     return names
 
 
-def test_a_search_in_a_collection(workspace: Workspace) -> None:
-    hits = run(workspace, "item:d/9", k=3, where="year > 2000")["hits"]
-    assert hits.ids.shape == (1, 4)
-    assert run(workspace, "item:d/9", coarse_weight=5.0)["h"].coarse_weight == 5
-    assert run(workspace, "base:0:3")["hits"].ids.shape == (1, 11)
+@pytest.mark.parametrize("key", ["item:d/9", "base:0:3"])
+@pytest.mark.parametrize("options", [
+    {}, {"rank": "hamming"}, {"coarse_weight": 5.0}, {"coarse_weight": 5.0, "rank": "hamming"},
+    {"where": "year > 2000"}, {"find": "SEVEN"}, {"where": "odd", "find": "seven"},
+])  # fmt: skip
+def test_a_search_in_a_collection_finds_what_the_page_shows(
+    workspace: Workspace, key: str, options: dict[str, Any]
+) -> None:
+    names = run(workspace, key, k=5, text_columns=("digit", "title"), **options)
+    found = names["c"].ids()[names["hits"].ids[0]].tolist()
+    view = workspace.views[0]
+    rank, weight = options.get("rank"), options.get("coarse_weight")
+    query = workspace.code_query(workspace.query(key), view, rank, weight)
+    among = workspace.filter(options.get("where"), options.get("find"))
+    groups = view.search.find(query, 5, 5, among)
+    rows = np.concatenate([group.rows for group in groups])
+    wanted = workspace.items.table.ids.names(rows)
+    others = [each for each in found if f"item:{each}" != key]
+    if len({group.bucket for group in groups}) == 5 and rank is None:  # no ties
+        assert others[:5] == wanted
+    assert len(others) >= 5
+    if among is not None:
+        assert set(found) <= set(workspace.items.table.ids.names(among))
+
+
+def test_a_selection_is_read_from_the_exported_ids(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("selection.txt").write_text("d/9\nd/12\n", encoding="utf-8")
+    names = run(workspace, "item:d/9", view="selection")
+    assert names["ids"].tolist() == ["d/9", "d/12"] and len(names["codes"]) == 2
+    assert len(names["metadata"]["digit"]) == 2
 
 
 def test_groups_and_codes(workspace: Workspace) -> None:

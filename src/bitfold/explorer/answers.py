@@ -162,8 +162,8 @@ def _explain(coded: CodeQuery, order: str) -> str:
         ranked = "Codes are ordered by Hamming distance: the number of bits that differ"
     else:
         ranked = (
-            "Codes are ordered by the weights of the bits that differ: a bit counts more the surer "
-            "the query is of it"
+            "Codes are ordered by the weighted sum of the bits that differ: a bit counts more if "
+            "the query is far from its threshold"
         )
     if order == "exact":
         return f"{ranked}. Items with the same code are ordered by the exact distance of vectors."
@@ -184,8 +184,6 @@ def _explain_tie(
         return f"{first.size:,} items share the nearest code; {known}."
     last = groups[-1]
     if coded.embedding is None and last.n_tied > last.size:
-        return (
-            f"{last.n_tied:,} items are {last.hamming} bits away; only some of them are among "
-            f"these {n_hits}."
-        )
+        away = "1 bit" if last.hamming == 1 else f"{last.hamming} bits"
+        return f"{last.n_tied:,} items are {away} away; only some of them are among these {n_hits}."
     return None

@@ -84,7 +84,8 @@ def find_problems(
 def _about_balance(balance: Float64Array) -> Finding | None:
     constant = np.flatnonzero(np.minimum(balance, 1 - balance) < MIN_BALANCE)
     if len(constant):
-        which = f"{len(constant)} of {len(balance)} bits are the same for nearly all items"
+        verb = "is" if len(constant) == 1 else "are"
+        which = f"{len(constant)} of {len(balance)} bits {verb} the same for nearly all items"
         return Finding(level="bad", sentence=f"{which}: {_format_bits(constant)}.")
     off = float(np.abs(balance - 0.5).mean())
     if off <= MAX_IMBALANCE:
@@ -99,7 +100,8 @@ def _about_correlation(correlation: Float64Array) -> Finding | None:
     if not len(repeated):
         return None
     level = "bad" if len(repeated) / len(correlation) > MAX_REDUNDANT else "fair"
-    which = f"{len(repeated)} of {len(correlation)} bits repeat or negate an earlier one"
+    verbs = "repeats or negates" if len(repeated) == 1 else "repeat or negate"
+    which = f"{len(repeated)} of {len(correlation)} bits {verbs} an earlier one"
     return Finding(level=level, sentence=f"{which}: {_format_bits(repeated)}.")
 
 
@@ -114,8 +116,8 @@ def _about_entropy(share: float) -> Finding | None:
     if share >= FAIR_ENTROPY:
         return None
     sentence = (
-        f"The codes tell items apart {share:.0%} as well as possible (entropy of the buckets): "
-        f"many items share a code."
+        f"Many items share a code: the entropy of the buckets is {share:.0%} of the largest "
+        f"possible one."
     )
     return Finding(level="fair", sentence=sentence)
 

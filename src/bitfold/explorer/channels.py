@@ -133,7 +133,7 @@ class Channels:
         names = [f"{size:,} items" for size in sizes[order].tolist()]
         column = CategoryColumn(names, sizes[order].tolist(), rank[groups][model.bucket_of])
         part = "code" if is_whole else f"first {n_bits} bits (the coarse part)"
-        about = f"Items of one color have the same {part}. The rest is in small buckets."
+        about = f"Items of one color have the same {part}. Those in the smallest buckets are gray."
         return _from_categories("bucket" if is_whole else "coarse", column, "bucket", about)
 
     def _by_coarse(self) -> Channel:
@@ -222,7 +222,8 @@ def _from_categories(
         title=title,
         explanation=explanation,
         categories=[LegendCategory(name=name, count=count) for name, count in named],
-        n_other=int(np.count_nonzero(numbers == OTHER) + sum(column.counts[n_listed:])),
+        n_other=int(np.count_nonzero(numbers == OTHER)),
+        n_unlisted=sum(column.counts[n_listed:]),
         n_missing=int(np.count_nonzero(numbers == MISSING)),
         is_integer=True,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bitfold._types import Int64Array
-from bitfold.explorer.code_search import CodeQuery, align_signs
+from bitfold.explorer.code_search import BucketGroup, CodeQuery, align_signs
 from bitfold.explorer.items import UNLABELED, Items
 from bitfold.explorer.model_view import ModelView
 from bitfold.explorer.statistics_schemas import (
@@ -40,12 +40,13 @@ def compare_models(first: ModelView, second: ModelView, items: Items, limit: int
         Items with the fewest common results first, and means over all queries.
     """
     rows = np.sort(np.random.default_rng(2).permutation(len(items))[:N_QUERIES])
-    found = [[_nearest(view, items, row) for row in rows.tolist()] for view in (first, second)]
+    views = (first, second)
+    found = [[_search(view, items, row) for row in rows.tolist()] for view in views]
     exact = _find_exact(items, rows)
-    common = [len(np.intersect1d(a, b)) for a, b in zip(*found, strict=True)]
+    common = [len(np.intersect1d(_join(a), _join(b))) for a, b in zip(*found, strict=True)]
     scores = [
-        [_score(items, row, each[i], exact[i]) for i, row in enumerate(rows.tolist())]
-        for each in found
+        [_score(view, items, row, each[i], exact[i]) for i, row in enumerate(rows.tolist())]
+        for view, each in zip(views, found, strict=True)
     ]
     order = np.argsort(common, kind="stable")[:limit].tolist()
     described = items.describe(rows[order])
@@ -62,13 +63,16 @@ def compare_models(first: ModelView, second: ModelView, items: Items, limit: int
     )
 
 
-def _nearest(view: ModelView, items: Items, row: int) -> Int64Array:
-    """Return the nearest rows of an item, as a search on the page does."""
+def _search(view: ModelView, items: Items, row: int) -> list[BucketGroup]:
+    """Return the nearest buckets of an item, as a search on the page does."""
     code = view.model.codes([row])
     vector = None if view.vectors is None else items.vector(row)
     embedding = None if vector is None else align_signs(view.model.embed(vector), code)
     query = CodeQuery(code, embedding, vector, row)
-    groups = view.search.find(query, N_NEAREST, N_NEAREST, None)
+    return view.search.find(query, N_NEAREST, N_NEAREST, None)
+
+
+def _join(groups: list[BucketGroup]) -> Int64Array:
     return np.concatenate([np.empty(0, np.int64), *(group.rows for group in groups)])
 
 
@@ -83,12 +87,22 @@ def _find_exact(items: Items, rows: Int64Array) -> list[Int64Array | None]:
     ]
 
 
-def _score(items: Items, row: int, found: Int64Array, exact: Int64Array | None) -> QueryScore:
-    label, same = items.label_of(row), None
-    if label != UNLABELED:
-        same = int(np.count_nonzero(items.labels_of(found) == label))
-    n_exact = None if exact is None else len(np.intersect1d(found, exact))
-    return QueryScore(n_same_label=same, n_exact=n_exact)
+def _score(
+    view: ModelView, items: Items, row: int, groups: list[BucketGroup], exact: Int64Array | None
+) -> QueryScore:
+    """Count what the codes alone find: vectors order the items of a bucket only on the page."""
+    label, same, n_exact = items.label_of(row), 0.0, 0.0
+    for group in groups:
+        members = view.model.members(group.bucket)
+        members = members[members != row]
+        chance = len(group.rows) / len(members)  # that an item of the bucket is among the first ten
+        same += chance * np.count_nonzero(items.labels_of(members) == label)
+        if exact is not None:
+            n_exact += chance * np.count_nonzero(np.isin(exact, members))
+    return QueryScore(
+        n_same_label=None if label == UNLABELED else float(same),
+        n_exact=None if exact is None else float(n_exact),
+    )
 
 
 def _mean(scores: list[QueryScore]) -> ModelScore:

@@ -162,6 +162,8 @@ def to_json(value: Any) -> Any:
 
 def format_value(value: Any) -> str:
     """Return a metadata value as text."""
+    if isinstance(value, bool):
+        return str(value).lower()
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 

@@ -169,13 +169,20 @@ def _judge(
     compression = vectors.width * stored.itemsize / model.distinct.n_bytes
     method = type(model.hasher).__name__
     verdict = judge(quality, references, compression=compression, method=method)
-    if verdict.grade != "good" or quality.recall_10_from_100 >= POOR_RECALL:
+    is_by_label = quality.precision_10 is not None
+    if verdict.grade != "good" or not is_by_label or quality.recall_10 >= POOR_RECALL:
         return verdict
+    found = (
+        f"recall@10 is {quality.recall_10:.2f}, and {quality.recall_10_from_100:.2f} with 100 "
+        f"candidates rescored"
+    )
+    if quality.recall_10_from_100 >= POOR_RECALL:
+        advice = f"To find the exact neighbors, too, rescore candidates: {found}."
+        return Verdict("good", f"{verdict.text} {advice}")
     exact = references.exact.precision_10 or 0.0
     text = (
-        f"Fair: the first ten are of the right kind (P@10 {quality.precision_10 or 0:.2f} against "
-        f"{exact:.2f} with the exact vectors), but few are the exact neighbors: recall@10 is "
-        f"{quality.recall_10:.2f}, and {quality.recall_10_from_100:.2f} with 100 rescored "
-        f"candidates; use DualHasher or more bits to find neighbors."
+        f"Fair: the first ten have the right label (P@10 {quality.precision_10 or 0:.2f} against "
+        f"{exact:.2f} with the exact vectors), but few are the exact neighbors: {found}; use "
+        f"DualHasher or more bits to find neighbors."
     )
     return Verdict("fair", text)

@@ -103,11 +103,12 @@ def read_upload(
     DataError
         If the content is not usable.
     """
+    accepted = "an image or a vector" if features else "a vector"
     if not content:
-        raise DataError("The upload is empty; send an image or a vector.")
+        raise DataError(f"The upload is empty; send {accepted}.")
     if content.startswith(_NPY_MAGIC):
         return _check_vector(_read_npy(content)), None
-    numbers = _read_text(content)
+    numbers = _read_text(content, f"{accepted}: a .npy file, or numbers separated by commas")
     if numbers is not None:
         return _check_vector(numbers), None
     image = decode_image(content, MAX_DECODING_BYTES)
@@ -145,7 +146,7 @@ def _read_npy(content: bytes) -> AnyArray:
         raise DataError("The .npy file is truncated, damaged, or does not hold numbers.") from None
 
 
-def _read_text(content: bytes) -> AnyArray | None:
+def _read_text(content: bytes, accepted: str) -> AnyArray | None:
     """Read numbers separated by commas or spaces, with or without brackets; None if not text."""
     try:
         text = content.decode("utf-8-sig")
@@ -158,9 +159,11 @@ def _read_text(content: bytes) -> AnyArray | None:
             f"A vector as text must have at most {MAX_TEXT_BYTES >> 20} MiB; send a .npy file."
         )
     words = re.split(r"[\s,;]+", text.strip().strip("[](){}").strip())
-    try:
-        return np.array([float(word) for word in words if word])
-    except ValueError:
-        raise DataError(
-            "The upload is text, but not numbers; send an image, a .npy file, or numbers."
-        ) from None
+    numbers = []
+    for word in filter(None, words):
+        try:
+            numbers.append(float(word))
+        except ValueError:
+            found = f"The upload is text, but {word[:40]!r} is not a number"
+            raise DataError(f"{found}; send {accepted}.") from None
+    return np.array(numbers)

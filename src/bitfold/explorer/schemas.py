@@ -177,7 +177,8 @@ class LegendOut(BaseModel):
     title: str
     explanation: str
     categories: list[LegendCategory] = []
-    n_other: int = 0
+    n_unlisted: int = Field(default=0, description="Items of a category that is not listed.")
+    n_other: int = Field(default=0, description="Items whose category has no color of its own.")
     n_missing: int = 0
     low: float | None = None
     high: float | None = None

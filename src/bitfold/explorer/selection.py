@@ -68,6 +68,7 @@ class CompositionOut(BaseModel):
     name: str
     type: str
     categories: list[ShareOut] | None
+    n_categories: int = Field(default=0, description="Number of distinct values, also unlisted.")
     low: float | None
     high: float | None
     mean: float | None
@@ -212,7 +213,14 @@ def compose_categories(
         for i in order
     ]
     return CompositionOut(
-        name=name, type=kind, categories=shares, low=None, high=None, mean=None, histogram=None
+        name=name,
+        type=kind,
+        categories=shares,
+        n_categories=int(np.count_nonzero(counts)),
+        low=None,
+        high=None,
+        mean=None,
+        histogram=None,
     )
 
 

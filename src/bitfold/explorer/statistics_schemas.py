@@ -89,24 +89,24 @@ class BitStatistics(BaseModel):
 
 
 class ModelScore(BaseModel):
-    """Means over the queries of one model: shares of the first ten."""
+    """Means over the queries of one model: shares of the first ten by code alone."""
 
     same_label: float | None
     exact: float | None
 
 
 class QueryScore(BaseModel):
-    """The first ten items of one query by one model."""
+    """The first ten items of one query by code alone: means over all orders of ties."""
 
-    n_same_label: int | None
-    n_exact: int | None
+    n_same_label: float | None
+    n_exact: float | None
 
 
 class DifferingQuery(BaseModel):
     """An item for which two models find different items."""
 
     item: Item
-    n_common: int
+    n_common: int = Field(description="Items that both find; vectors order those with one code.")
     first: QueryScore
     second: QueryScore
 

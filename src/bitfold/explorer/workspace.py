@@ -12,6 +12,7 @@ from bitfold.codes import Codes, count_bytes
 from bitfold.errors import DataError, ParameterError
 from bitfold.explorer.code_search import CodeQuery, align_signs, weigh_parts
 from bitfold.explorer.columns import ColumnReader
+from bitfold.explorer.comparison import compare_models
 from bitfold.explorer.image_features import ImageFeatures
 from bitfold.explorer.images import MissingImageError, encode_png
 from bitfold.explorer.items import UNLABELED, Items
@@ -19,6 +20,7 @@ from bitfold.explorer.model_view import ModelView
 from bitfold.explorer.models import RadiusCounts
 from bitfold.explorer.plane_map import MAX_COORDINATE
 from bitfold.explorer.queries import NotFoundError, Query, Upload, Uploads, read_upload
+from bitfold.explorer.statistics_schemas import ComparisonOut
 from bitfold.hashers import DualHasher
 
 _ITEM = re.compile(r"item:(.{1,500})", re.DOTALL)
@@ -32,6 +34,9 @@ KEY_PATTERN = "^({})$".format(
 )
 """Keys of queries, as documented in the API."""
 
+MAX_COMPARED = 200
+"""Number of queries of a comparison that are kept."""
+
 
 @dataclass(frozen=True, eq=False)
 class Workspace:
@@ -42,12 +47,21 @@ class Workspace:
     features: ImageFeatures | None
     columns: ColumnReader
     uploads: Uploads = field(default_factory=Uploads)
+    _comparisons: dict[tuple[int, int], ComparisonOut] = field(default_factory=dict)
 
     def view(self, number: int) -> ModelView:
         """Return a model by its number."""
         if not 0 <= number < len(self.views):
             raise NotFoundError(f"Model {number} does not exist; there are {len(self.views)}.")
         return self.views[number]
+
+    def compare(self, first: int, second: int) -> ComparisonOut:
+        """Return how two models differ; computed once."""
+        numbers = (first, second)
+        if numbers not in self._comparisons:
+            views = self.view(first), self.view(second)
+            self._comparisons[numbers] = compare_models(*views, self.items, MAX_COMPARED)
+        return self._comparisons[numbers]
 
     def row(self, point: int) -> int:
         """Return the row of a point."""
@@ -65,7 +79,8 @@ class Workspace:
         if match := _ITEM.fullmatch(key):
             row = self.items.table.ids.find(match[1])
             if row is None:
-                raise NotFoundError(f"Item {match[1][:60]} does not exist.")
+                name = match[1][:60]
+                raise NotFoundError(f"Item {name} does not exist. Find an item by its text or id.")
             return self._item(row)
         if match := _POINT.fullmatch(key):
             return self._item(self.row(int(match[1])))

@@ -129,7 +129,7 @@ def test_items_that_tie_are_a_bucket_and_not_a_ranking(visitor: Visitor) -> None
     assert size > 5
     expect(bucket.locator("header")).to_contain_text("share the code of the query")
     expect(bucket.locator("header")).to_contain_text("ordered by exact distance")
-    bucket.get_by_role("button", name="Show more").click()
+    bucket.get_by_role("button", name=re.compile(r"Show .* more")).click()
     expect(bucket.locator(".hit")).to_have_count(min(size, 55))
     assert page.get_by_text(re.compile(r"#\d")).count() == 0
     shoot(page, "small-bucket")
@@ -169,8 +169,19 @@ def test_every_coloring_has_a_legend(visitor: Visitor) -> None:
         expect(legend).to_contain_text(re.compile(said, re.IGNORECASE))
         assert state(page)["color"] == by
         wait_until_idle(page)
+        shoot(page, f"small-color-{by.replace(':', '-').replace(' ', '-')}")
         seen.add(page.locator(".map").screenshot())
     assert len(seen) == len(COLORS)
+
+
+def test_long_legend_lists_the_largest_categories_first(visitor: Visitor) -> None:
+    page = visitor.show("#explore?query=item%3Ad017&color=bucket&model=1")
+    chips = page.locator(".legend .chip")
+    expect(chips).to_have_count(12)
+    page.get_by_role("button", name=re.compile(r"Show all \d+")).click()
+    expect(chips).not_to_have_count(12)
+    page.get_by_role("button", name="Show fewer").click()
+    expect(chips).to_have_count(12)
 
 
 def test_legend_shows_one_class_and_any_bit_can_be_chosen(visitor: Visitor) -> None:
@@ -200,7 +211,7 @@ def test_radius_slider_counts_and_explains_its_scale(visitor: Visitor) -> None:
 
 
 def test_map_cannot_be_lost(visitor: Visitor) -> None:
-    page = visitor.show("#explore?query=item%3Ad003")
+    page = visitor.show("#explore?query=item%3Ad003&where=digit+%3D+%270%27")
     left, top, width, height = map_box(page)
     page.mouse.move(left + width - 5, top + height - 5)
     for turn in (-9000, 9000):
@@ -221,7 +232,7 @@ def test_map_cannot_be_lost(visitor: Visitor) -> None:
     page.mouse.wheel(0, -9000)
     page.wait_for_timeout(300)
     page.get_by_role("button", name="Random").click()
-    page.wait_for_url(re.compile("query=item"))
+    page.wait_for_url(re.compile("query=item%3Ad(?!003)"))  # d003 does not meet the filter
     wait_until_idle(page)
     assert page.evaluate("""() => { const { map } = bitfoldExplorer;
         return map.camera.shows(...map.marks.query); }""")
@@ -316,6 +327,32 @@ def test_unknown_items_are_explained(visitor: Visitor) -> None:
     expect(page.locator("#message")).to_be_hidden()
 
 
+def test_results_of_an_earlier_query_do_not_stay_below_an_error(visitor: Visitor) -> None:
+    page = visitor.open("#explore?query=item%3Ad005")
+    go(page, "#explore?query=item%3Anone")
+    expect(page.locator("#message")).to_contain_text("Item none does not exist. Find an item")
+    expect(page.locator(".found")).to_be_hidden()
+    assert page.evaluate("() => bitfoldExplorer.map.marks.hits.length") == 0
+    shoot(page, "small-error")
+    go(page, "#explore?query=item%3Ad005&where=none+%3D+3")
+    expect(page.locator("#message")).to_contain_text("Remove the filter")
+    go(page, "#explore?query=item%3Ad005")
+    expect(page.locator("#message")).to_be_hidden()
+    expect(page.locator(".by-code .hit").first).to_be_visible()
+    only_http_errors(visitor)
+
+
+def test_escape_closes_a_menu_and_keeps_the_focus(visitor: Visitor) -> None:
+    page = visitor.show("#explore?query=item%3Ad003")
+    for name, inside in ((".filter-menu", "select"), (".tool-row .menu", "input")):
+        summary = page.locator(f"{name} summary")
+        summary.press("Enter")
+        page.locator(f"{name} {inside}").first.focus()
+        page.keyboard.press("Escape")
+        expect(page.locator(f"{name} .sheet")).to_be_hidden()
+        expect(summary).to_be_focused()
+
+
 def test_markup_in_texts_is_not_interpreted(visitor: Visitor) -> None:
     page = visitor.show("#explore?query=item%3Ad003")
     expect(page.locator(".query")).to_contain_text("a <b>3</b> & the like")
@@ -336,6 +373,7 @@ def test_verdict_on_the_bits_is_honest(visitor: Visitor) -> None:
         expect(recall.locator(".measure-rule")).to_contain_text("good from")
         recall.locator("summary").click()
         expect(recall.locator(".info p")).to_be_visible()
+        expect(model.locator(".key-row")).to_contain_text("limit of good")
     shoot(page, "small-bits")
 
 
@@ -344,6 +382,8 @@ def test_duplicates_are_kept_or_discarded_and_exported(visitor: Visitor) -> None
     group = page.locator(".duplicate-group").first
     shown = group.locator(".duplicate")
     assert "kept" in (shown.first.get_attribute("class") or "")
+    expect(shown.first.locator(".keep")).to_contain_text("the first")
+    expect(shown.nth(1).locator(".keep")).to_contain_text(re.compile("same code|bits? away"))
     expect(group.locator(".duplicate.discarded")).to_have_count(shown.count() - 1)
     second = shown.nth(1).get_attribute("data-id")
     shown.nth(1).locator("input").check()
@@ -364,6 +404,7 @@ def test_two_models_are_compared_where_they_differ_most(visitor: Visitor) -> Non
     expect(page.locator(".side")).to_have_count(2)
     expect(page.locator(".differing li")).not_to_have_count(0)
     expect(page.locator(".differing li").first).to_contain_text("common")
+    expect(page.locator(".differences")).to_contain_text("by code alone")
     common = set(ids_of(page.locator(".side").nth(0).locator(".hit"))) & set(
         ids_of(page.locator(".side").nth(1).locator(".hit"))
     )

@@ -98,7 +98,10 @@ class App {
   /** @param {EventTarget | null} target */
   closeMenus(target) {
     for (const menu of document.querySelectorAll("details.menu[open], details.info[open]")) {
-      if (!menu.contains(/** @type {Node | null} */ (target))) menu.removeAttribute("open");
+      if (menu.contains(/** @type {Node | null} */ (target))) continue;
+      // The focus returns to the button of the menu instead of getting lost.
+      if (menu.contains(document.activeElement)) menu.querySelector("summary")?.focus();
+      menu.removeAttribute("open");
     }
   }
 
@@ -126,6 +129,12 @@ class App {
     if (view === "bits" || view === "duplicates") at("loading").hidden = true;
   }
 
+  /** Say what to do about a condition in the address that the server does not accept. @param {unknown} error */
+  withAdvice(error) {
+    const isCondition = error instanceof api.Problem && error.status === 422 && this.session.state.where.length > 0;
+    return isCondition ? new api.Problem(`${error.message} Remove the filter, or choose another.`) : error;
+  }
+
   async show() {
     this.turn.abort();
     this.turn = new AbortController();
@@ -139,7 +148,7 @@ class App {
       await this.view(this.session.state.view).show(signal);
     } catch (error) {
       if (!signal.aborted) {
-        complain(error);
+        complain(this.withAdvice(error));
         for (const note of document.querySelectorAll(".view:not([hidden]) .waiting")) note.textContent = "Nothing to show.";
       }
     } finally {

@@ -64,6 +64,10 @@ export function sizes(known) {
     })));
 }
 
+/** What the marks of a gauge mean. */
+export const gaugeKey = () => h("p", { class: "key-row" }, [["good", "limit of good"], ["poor", "limit of poor"], ["reference", "another method, or chance"]]
+  .map(([kind, meaning]) => h("span", { class: "symbol" }, h("i", { class: `mark ${kind}` }), meaning)));
+
 /**
  * A measure between 0 and 1 with its thresholds and references.
  * @param {import("./types.js").Measure} measure

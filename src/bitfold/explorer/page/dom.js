@@ -65,6 +65,10 @@ export function short(value) {
   return value.toLocaleString("en", { maximumSignificantDigits: 4 });
 }
 
+/** A distance with four digits that matter, also zeros, so that a column of them is even. @param {number} value */
+export const measured = (value) => (value === 0 ? "0" : Math.abs(value) >= 1000 || Math.abs(value) < 1e-3 ? short(value)
+  : value.toLocaleString("en", { minimumSignificantDigits: 4, maximumSignificantDigits: 4 }));
+
 /** @param {string} text */
 export const capitalized = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 

@@ -1,13 +1,13 @@
 // What the colors of the map mean, and the control that chooses them.
 
 import { colorOf, rampColors } from "./colors.js";
-import { count, h, short } from "./dom.js";
+import { count, counted, h, short } from "./dom.js";
 
 /** @typedef {import("./types.js").Legend} Legend */
 /** @typedef {import("./types.js").About} About */
 /** @typedef {import("./types.js").ModelInfo} ModelInfo */
 
-const MAX_CHIPS = 24;
+const MAX_CHIPS = 12; // more are shown on request
 
 /** What a map is colored by if nothing is chosen. @param {About} about */
 export const defaultColor = (about) => (about.has_labels ? "label" : "density");
@@ -22,7 +22,7 @@ export function colorControl(about, model, onChange) {
   const option = (/** @type {string} */ value, /** @type {string} */ text) => h("option", { value }, text);
   const columns = about.columns.filter(({ name }) => !(about.has_labels && name === about.label_column) && name !== about.image_column);
   const select = h("select", { "aria-label": "Color the map by" },
-    h("optgroup", { label: "Items" }, about.has_labels ? option("label", "label") : null,
+    h("optgroup", { label: "Items" }, about.has_labels ? option("label", about.label_column ? `label (${about.label_column})` : "label") : null,
       columns.map(({ name }) => option(`column:${name}`, name))),
     h("optgroup", { label: "Codes" }, option("bucket", "bucket (same code)"),
       model.n_coarse_bits ? option("coarse", "coarse bucket") : null, option("bit", "one bit")),
@@ -44,30 +44,42 @@ export function colorControl(about, model, onChange) {
  * @param {Legend} legend
  * @param {number | null} only
  * @param {(category: number | null) => void} onOnly
+ * @param {{ isOpen: boolean, onOpen: () => void }} more whether all categories are listed
  */
-export function legendOf(legend, only, onOnly) {
+export function legendOf(legend, only, onOnly, more) {
   const notes = [legend.explanation, legend.n_missing ? `${count(legend.n_missing)} without a value are gray.` : ""];
   return h("div", { class: "legend", "data-by": legend.by },
-    legend.kind === "categories" ? chips(legend, only, onOnly) : ramp(legend),
+    legend.kind === "categories" ? chips(legend, only, onOnly, more) : ramp(legend),
     h("p", { class: "hint" }, notes.filter(Boolean).join(" ")));
 }
 
-/** @param {Legend} legend @param {number | null} only @param {(category: number | null) => void} onOnly */
-function chips(legend, only, onOnly) {
-  const shown = legend.categories.slice(0, MAX_CHIPS);
-  const rest = legend.categories.length - shown.length;
+// The largest categories if there are many; all of them, in their own order, otherwise.
+/** @param {Legend} legend @param {number | null} only */
+function largest({ categories }, only) {
+  const numbers = [...categories.keys()].sort((a, b) => categories[b].count - categories[a].count).slice(0, MAX_CHIPS);
+  if (only !== null && only < categories.length && !numbers.includes(only)) numbers.push(only);
+  return numbers;
+}
+
+/** @param {Legend} legend @param {number | null} only @param {(category: number | null) => void} onOnly @param {{ isOpen: boolean, onOpen: () => void }} more */
+function chips(legend, only, onOnly, { isOpen, onOpen }) {
+  const n = legend.categories.length;
+  const isShort = n > MAX_CHIPS + 4 && !isOpen;
+  const shown = isShort ? largest(legend, only) : [...legend.categories.keys()];
   const isBucket = legend.by === "bucket" || legend.by === "coarse"; // named by their size
   return h("div", { class: "chips", role: "group", "aria-label": `${legend.title}: show only one` },
-    shown.map(({ name, count: n }, category) => {
+    shown.map((category) => {
+      const { name, count: size } = legend.categories[category];
       const dot = h("i", { class: "dot" });
       dot.style.background = colorOf(legend, category);
       return h("button", {
-        type: "button", class: "chip", "aria-pressed": String(only === category), title: `${count(n)} items; click to show only these`,
+        type: "button", class: "chip", "aria-pressed": String(only === category), title: `${count(size)} items; click to show only these`,
         onclick: () => onOnly(only === category ? null : category),
-      }, dot, h("span", {}, name || "(empty)"), isBucket ? null : h("small", {}, count(n)));
+      }, dot, h("span", {}, name || "(empty)"), isBucket ? null : h("small", {}, count(size)));
     }),
-    rest > 0 ? h("span", { class: "hint" }, `and ${count(rest)} more`) : null,
-    legend.n_other ? h("span", { class: "hint" }, `${count(legend.n_other)} others are gray`) : null);
+    n > MAX_CHIPS + 4 ? h("button", { type: "button", class: "plain", "aria-expanded": String(isOpen), onclick: onOpen }, isOpen ? "Show fewer" : `Show all ${count(n)}`) : null,
+    legend.n_unlisted ? h("span", { class: "hint" }, `${counted(legend.n_unlisted, "item has", "items have")} other colors`) : null,
+    legend.n_other ? h("span", { class: "hint" }, `${counted(legend.n_other, "other is", "others are")} gray`) : null);
 }
 
 /** @param {Legend} legend */

@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { colorOf, paletteOf, shadesOf } from "./colors.js";
-import { count, h, info, say } from "./dom.js";
+import { count, h, info, percent, say } from "./dom.js";
 import { colorControl, defaultColor, legendOf } from "./legend.js";
 import { SHARES } from "./map/contours.js";
 import { PlaneMap } from "./map/map.js";
@@ -38,6 +38,7 @@ export class MapCard {
     /** @type {Uint16Array | null} bits between each item and the query */
     this.distances = null;
     this.radius = 0;
+    this.isLegendOpen = false;
     this.control = colorControl(session.about, this.about, (color) => session.go({ color, only: null }));
     this.legendBox = h("div", { class: "legend-box" });
     this.key = h("p", { class: "key-row" });
@@ -56,7 +57,7 @@ export class MapCard {
 
   /** @param {MapData} data */
   explanation(data) {
-    return `${data.explanation} Axes have no meaning by themselves; near means similar. Lines enclose ${SHARES.map((share) => 100 * share).join(", ")}% of the items.`;
+    return `${data.explanation} The axes have no meaning. Density lines enclose ${SHARES.map((share) => percent(share)).join(", ")} of the items.`;
   }
 
   /** The layers to show: those chosen, or what suits the data. */
@@ -126,7 +127,8 @@ export class MapCard {
     if (!this.legend) return;
     const { only } = this.session.state;
     this.map.setPalette(paletteOf(this.legend, only));
-    this.legendBox.replaceChildren(legendOf(this.legend, only, (category) => this.session.go({ only: category })));
+    const more = { isOpen: this.isLegendOpen, onOpen: () => { this.isLegendOpen = !this.isLegendOpen; this.paint(); } };
+    this.legendBox.replaceChildren(legendOf(this.legend, only, (category) => this.session.go({ only: category }), more));
   }
 
   /** @param {AbortSignal} signal */
@@ -156,6 +158,13 @@ export class MapCard {
     const position = /** @type {[number, number] | null} */ (query.position && [query.position[0], 1 - query.position[1]]);
     this.map.setAnswer(position, hits.map((hit) => hit.point));
     if (isNext && position) this.map.reveal(...position);
+  }
+
+  clearAnswer() {
+    this.query = "";
+    this.distances = null;
+    this.map.setAnswer(null, []);
+    this.setLevels();
   }
 
   /** Load the distance of every item to the query. @param {string} query @param {AbortSignal} signal */

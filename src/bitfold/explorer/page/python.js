@@ -5,6 +5,9 @@ import { h, say } from "./dom.js";
 
 /** @typedef {import("./session.js").Session} Session */
 
+/** Items in the list by code. */
+export const N_HITS = 20;
+
 /** @param {string} text */
 async function copy(text) {
   try {
@@ -41,7 +44,7 @@ export function pythonButton(session, view, more = () => ({})) {
   button.addEventListener("click", async () => {
     const { state } = session;
     try {
-      const { code } = await api.python({ view, query: session.query, model: state.model, where: session.filter.where,
+      const { code } = await api.python({ view, query: session.query, model: state.model, ...session.filter, rank: state.rank,
         coarse_weight: session.model.n_coarse_bits ? state.weight : null, radius: state.radius, ...more() });
       if (await copy(code)) confirm(button, "Python code");
       else reveal(code);
@@ -59,5 +62,5 @@ export function copyButtons(session) {
     if (await copy(location.href)) confirm(link, "Address");
     else reveal(location.href);
   });
-  return h("div", { class: "copy" }, pythonButton(session, "search"), link);
+  return h("div", { class: "copy" }, pythonButton(session, "search", () => ({ k: N_HITS })), link);
 }

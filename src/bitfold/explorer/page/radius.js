@@ -55,7 +55,7 @@ export class Radius {
     const n = within[this.radius];
     const share = percent(n / Math.max(within[within.length - 1], 1));
     const same = alike && n ? `, ${percent(alike[this.radius] / n)} of them with its label` : "";
-    this.output.replaceChildren(h("b", {}, counted(this.radius, "bit")), ": ", h("b", { class: "n" }, counted(n, "item")), ` (${share})${same}`);
+    this.output.replaceChildren(h("b", {}, counted(this.radius, "bit")), ": ", h("b", { class: "n" }, counted(n, "item")), ` (${share} of all)${same}`);
     this.input.setAttribute("aria-valuetext", `${counted(this.radius, "bit")}, ${count(n)} items`);
     for (const bar of this.bars.children) bar.classList.toggle("in", Number(bar.getAttribute("data-d")) <= this.radius);
   }

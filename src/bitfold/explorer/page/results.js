@@ -2,13 +2,16 @@
 
 import * as api from "./api.js";
 import { row } from "./card.js";
-import { count, counted, h, short } from "./dom.js";
+import { count, counted, h, measured } from "./dom.js";
 import { bitsOf, strip } from "./strip.js";
 
 /** @typedef {import("./types.js").Answer} Answer */
 /** @typedef {import("./types.js").Group} Group */
 /** @typedef {import("./types.js").Hit} Hit */
 /** @typedef {import("./types.js").About} About */
+
+/** Items that are added to a list at once. */
+export const PER_PAGE = 50;
 
 /**
  * @typedef {object} ListOptions
@@ -28,6 +31,13 @@ export const places = (hits) => new Map(hits.map((hit, i) => [hit.id, i + 1]));
 
 /** @param {Answer} answer */
 export const allHits = (answer) => answer.groups.flatMap((group) => group.hits);
+
+/** What to know about the list of an answer. @param {Answer} answer */
+export function noteOf({ tie, n_searched: n, groups }) {
+  const isDual = groups.some(({ coarse_hamming: coarse }) => coarse !== null);
+  const key = isDual ? "Differing bits (red) are also given as coarse + fine." : "Differing bits are red.";
+  return [tie ?? `${counted(n, "item")} searched.`, groups.length ? key : ""].join(" ");
+}
 
 /** @param {Answer} answer @param {ListOptions} options */
 export function groupList(answer, options) {
@@ -50,17 +60,20 @@ function bucket(group, answer, options) {
     list, more);
 }
 
+/** What a button says that shows more of a list. @param {number} shown @param {number} size */
+export const moreOf = (shown, size) => (size - shown <= PER_PAGE ? `Show ${count(size - shown)} more` : `Show ${PER_PAGE} more of ${count(size)}`);
+
 /** @param {Group} group @param {HTMLElement} list @param {ListOptions} options */
 function moreButton(group, list, options) {
   const button = h("button", { type: "button", class: "more" });
-  const name = () => { button.textContent = `Show more of the ${count(group.size)}`; };
+  const name = () => { button.textContent = moreOf(list.children.length, group.size); };
   name();
   button.addEventListener("click", async () => {
     button.disabled = true;
     try {
       const { about, filter, modelNumber } = options;
       const page = await api.bucket({ query: options.query.key, model: modelNumber, code: group.code, offset: list.children.length,
-        limit: 50, values: about.item_kind === "row", ...filter });
+        limit: PER_PAGE, values: about.item_kind === "row", ...filter });
       list.append(...page.hits.map((hit) => h("li", {}, hitRow(hit, options))));
       button.hidden = list.children.length >= group.size || !page.hits.length;
       name();
@@ -100,7 +113,7 @@ function hitRow(hit, options, group = null) {
     element.append(distance(group));
     element.dataset.hamming = String(group.hamming);
   } else if (hit.distance !== null && hit.distance !== undefined) {
-    element.append(h("span", { class: "distance" }, h("small", { title: "exact distance" }, short(hit.distance))));
+    element.append(h("span", { class: "distance" }, h("small", { title: "exact distance" }, measured(hit.distance))));
   }
   return element;
 }
@@ -117,6 +130,6 @@ export function exactList(hits, options) {
       type: "button", class: `hit${place ? " matches" : ""}`, "data-id": hit.id, "data-point": hit.point, onclick: () => options.onPick(`item:${hit.id}`),
       onpointerenter: () => options.onPoint?.(hit.code ?? null), onpointerleave: () => options.onPoint?.(null),
     }, row(hit, about, mark),
-    h("span", { class: "distance" }, h("b", {}, short(hit.distance ?? 0)), h("small", {}, bits))));
+    h("span", { class: "distance" }, h("b", {}, measured(hit.distance ?? 0)), h("small", {}, bits))));
   }));
 }

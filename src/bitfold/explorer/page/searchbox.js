@@ -79,7 +79,7 @@ export class SearchBox {
     };
     this.list.replaceChildren(
       ...found.items.map((item) => option(row(item, session.about), () => session.go({ query: `item:${item.id}`, view: session.state.view === "compare" ? "compare" : "explore" }))),
-      found.n_found > 1 ? option([h("b", {}, `Keep only the ${n} matches`), " on the map and in searches"], () => session.go({ find: text }))
+      found.n_found > 1 ? option([h("span", {}, h("b", {}, `Keep only the ${n} matches`), " on the map and in searches")], () => session.go({ find: text }))
         : found.n_found ? "" : h("li", { class: "hint" }, `No item contains “${text}”. Try a shorter part of it.`));
     this.options.forEach((each, i) => { each.id = `suggestion-${i}`; });
     this.list.hidden = false;

@@ -126,7 +126,8 @@
  * @property {string} title
  * @property {string} explanation
  * @property {{ name: string, count: number }[]} categories
- * @property {number} n_other
+ * @property {number} n_unlisted items of a category that is not listed
+ * @property {number} n_other items whose category has no color of its own
  * @property {number} n_missing
  * @property {number} low
  * @property {number} high
@@ -195,6 +196,7 @@
  * @property {string} name
  * @property {string} type
  * @property {Category[] | null} categories
+ * @property {number} n_categories
  * @property {number | string | null} low
  * @property {number | string | null} high
  * @property {number | string | null} mean

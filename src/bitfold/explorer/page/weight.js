@@ -20,13 +20,15 @@ export function weightSlider(start, weight, onChange) {
   const input = h("input", { type: "range", min: -STEPS, max: STEPS, step: 1, value: toStep(weight ?? start), class: "slider", "aria-label": "Weight of a coarse bit" });
   const output = h("output", {});
   const reset = h("button", { type: "button", class: "plain" }, "Reset");
+  // The steps are rounded, but the weight of the model is shown as it is.
+  const weightAt = (/** @type {number} */ step) => (step === toStep(start) ? start : toWeight(step));
   const report = () => {
-    const chosen = toWeight(Number(input.value));
+    const chosen = weightAt(Number(input.value));
     output.textContent = `a coarse bit counts ${short(chosen)} ×`;
     input.setAttribute("aria-valuetext", output.textContent);
     reset.hidden = Number(input.value) === toStep(start);
   };
-  input.addEventListener("input", () => { report(); onChange(toWeight(Number(input.value))); });
+  input.addEventListener("input", () => { report(); onChange(weightAt(Number(input.value))); });
   reset.addEventListener("click", () => { input.value = String(toStep(start)); report(); onChange(null); });
   report();
   return h("div", { class: "weight" },

@@ -14,7 +14,6 @@ from pydantic import BaseModel, Field
 
 from bitfold._types import Int32Array, Int64Array
 from bitfold.explorer.answers import describe_hits
-from bitfold.explorer.comparison import compare_models
 from bitfold.explorer.duplicates import RowGroups
 from bitfold.explorer.model_view import ModelView
 from bitfold.explorer.routes.bodies import describe_body, read_body
@@ -22,7 +21,7 @@ from bitfold.explorer.routes.parameters import FILE, SharedWorkspace, WithValues
 from bitfold.explorer.schemas import WHOLE_FLOATS, Item
 from bitfold.explorer.search_schemas import Hit
 from bitfold.explorer.statistics_schemas import BitStatistics, ComparisonOut
-from bitfold.explorer.workspace import Workspace
+from bitfold.explorer.workspace import MAX_COMPARED, Workspace
 from bitfold.search import default_radius
 
 T = TypeVar("T")
@@ -86,11 +85,11 @@ async def compare(
     workspace: SharedWorkspace,
     first: Annotated[int, Query(ge=0)] = 0,
     second: Annotated[int, Query(ge=0)] = 1,
-    limit: Annotated[int, Query(ge=1, le=200)] = 24,
+    limit: Annotated[int, Query(ge=1, le=MAX_COMPARED)] = 24,
 ) -> ComparisonOut:
     """Return items for which two models find the most different neighbors."""
-    views = workspace.view(first), workspace.view(second)
-    return await _take_turn(request, lambda: compare_models(*views, workspace.items, limit))
+    known = await _take_turn(request, lambda: workspace.compare(first, second))
+    return known.model_copy(update={"queries": known.queries[:limit]})
 
 
 @router.get("/models/{model}/duplicates", tags=["duplicates"])

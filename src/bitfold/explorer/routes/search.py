@@ -150,12 +150,16 @@ def python(
     model: Model = 0,
     k: K = 10,
     where: Where = None,
+    find: Find = None,
+    rank: Literal["embedding", "hamming"] | None = None,
     coarse_weight: CoarseWeight = None,
     radius: Annotated[int | None, Query(ge=0, le=1024)] = None,
 ) -> shapes.SnippetOut:
     """Return Python code that does what the page shows."""
     asked = workspace.query(query) if query else None
-    wanted = SnippetRequest(view, k=k, where=where, coarse_weight=coarse_weight, radius=radius)
+    columns = workspace.items.table.columns
+    texts = tuple(name for name, kind in columns.items() if kind is str)
+    wanted = SnippetRequest(view, k, where, find, texts, rank, coarse_weight, radius)
     return shapes.SnippetOut(code=write_snippet(workspace.view(model).model, asked, wanted))
 
 

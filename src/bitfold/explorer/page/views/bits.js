@@ -2,7 +2,7 @@
 
 import { tag, thumbnail } from "../card.js";
 import * as api from "../api.js";
-import { balance, correlation, gauge, sizes } from "../charts.js";
+import { balance, correlation, gauge, gaugeKey, sizes } from "../charts.js";
 import { counted, count, h, info, percent } from "../dom.js";
 
 /** @typedef {import("../session.js").Session} Session */
@@ -44,19 +44,20 @@ export class BitsView {
   panel(model, known) {
     const about = this.session.about.models[model];
     const with_ = known.measured_with;
-    const measured = with_ ? `Measured with ${count(with_.n_queries)} random items as queries, among ${counted(with_.n_items, "item")}.` : "";
+    const measured = with_ ? `Measured with ${count(with_.n_queries)} random items as queries, among ${counted(with_.n_items, "item")}.`
+      : "Without vectors, the exact neighbors are unknown. Keep them in the collection, or start with --vectors.";
     return [
       h("header", {}, h("h2", {}, about.name), h("p", { class: "hint" }, `${about.method}, ${about.n_bits} bits, ${counted(known.n_items, "item")}`)),
       verdict(known),
-      h("section", {}, h("h3", {}, "What the codes find"), h("p", { class: "hint" }, measured),
+      h("section", {}, h("h3", {}, "What the codes find"), h("p", { class: "hint" }, measured), gaugeKey(),
         h("ul", { class: "measures" }, known.measures.map(measureRow))),
       known.findings.length ? h("ul", { class: "findings" }, known.findings.map(({ level, sentence }) =>
         h("li", { class: level }, h("i", { "aria-label": level }, LEVELS[level]), sentence))) : null,
       h("section", {}, h("h3", {}, "Balance"), h("p", { class: "hint" }, "Share of items with a one, per bit. A bit says most when it is at 50%; near 0 or 100% it says nothing."), balance(known)),
       h("div", { class: "charts" },
-        h("section", {}, h("h3", {}, "Correlation"), h("p", { class: "hint" }, "Each cell is a pair of bits. Dark pairs repeat each other; paler is better."), correlation(known)),
-        h("section", {}, h("h3", {}, "Bucket sizes"), h("p", { class: "hint" }, "A bucket is all items with one code. Codes cannot tell its items apart."), sizes(known))),
-      this.largest(model, known),
+        h("section", { class: "pairs" }, h("h3", {}, "Correlation"), h("p", { class: "hint" }, "Each cell is a pair of bits. Blue pairs repeat, red pairs negate each other; the less color, the better."), correlation(known)),
+        h("section", { class: "sizes" }, h("h3", {}, "Bucket sizes"), h("p", { class: "hint" }, "A bucket is all items with one code. Codes cannot tell its items apart."), sizes(known)),
+        this.largest(model, known)),
     ].filter((each) => each !== null);
   }
 
@@ -64,7 +65,7 @@ export class BitsView {
   largest(model, known) {
     const { session } = this;
     const { about } = session;
-    return h("section", {}, h("h3", {}, "Largest buckets"), h("p", { class: "hint" }, "With items chosen at random. Click one to search with it."),
+    return h("section", { class: "largest" }, h("h3", {}, "Largest buckets"), h("p", { class: "hint" }, "With items chosen at random. Click one to search with it."),
       h("ul", { class: "buckets" }, known.largest.map((bucket) => h("li", {},
         h("p", {}, h("b", {}, counted(bucket.size, "item")), h("span", { class: "hint" }, ` ${percent(bucket.size / known.n_items)}`)),
         h("div", { class: "samples" }, bucket.items.map((item) => h("button", {
@@ -91,7 +92,7 @@ function measureRow(measure) {
   const others = measure.references.map((each) => `${each.name} ${each.text}`).join(" · ");
   return h("li", { class: "measure", "data-name": measure.name, "data-grade": measure.grade },
     h("span", { class: "measure-title" }, measure.title, info(measure.explanation, measure.title)),
-    h("span", { class: "measure-value" }, h("b", {}, measure.value === null ? "–" : measure.text),
+    h("span", { class: "measure-value" }, h("b", {}, measure.value === null ? "not measured" : measure.text),
       mark ? h("span", { class: `grade ${measure.grade}` }, `${mark} ${name}`) : null),
     gauge(measure),
     h("small", { class: "measure-rule" }, [rule, others].filter(Boolean).join(" · ")));

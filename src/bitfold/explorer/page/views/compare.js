@@ -4,12 +4,15 @@ import * as api from "../api.js";
 import { row, tag, thumbnail } from "../card.js";
 import { at, capitalized, counted, h, percent } from "../dom.js";
 import { MapCard } from "../mapcard.js";
-import { allHits, groupList, places } from "../results.js";
+import { allHits, groupList, noteOf, places } from "../results.js";
 import { heading } from "./explore.js";
 
 /** @typedef {import("../session.js").Session} Session */
 /** @typedef {import("../types.js").Answer} Answer */
 /** @typedef {import("../types.js").Comparison} Comparison */
+
+/** An expected number of items, such as 3 or 2.4. @param {number} n */
+const short = (n) => String(Math.round(10 * n) / 10);
 
 export class CompareView {
   /** @param {HTMLElement} element @param {Session} session */
@@ -65,7 +68,7 @@ export class CompareView {
       h("p", {}, h("b", {}, String(common)), ` of the ${hits[0].length} items shown for ${about.models[0].name} are also shown for ${about.models[1].name}; they have a check mark.`))].filter((each) => each !== null));
     answers.forEach((answer, i) => {
       const other = about.models[1 - i].name;
-      this.lists[i].replaceChildren(heading("By code", answer.tie ?? "", answer.explanation), groupList(answer, {
+      this.lists[i].replaceChildren(heading("By code", noteOf(answer), answer.explanation), groupList(answer, {
         about, model: about.models[i], modelNumber: i, query: answer.query, filter: session.filter, others: found[1 - i], otherName: `with ${other}`,
         onPick: (key) => session.go({ query: key }),
       }));
@@ -88,12 +91,14 @@ export class CompareView {
     const { session } = this;
     const { about } = session;
     const [a, b] = about.models;
-    const facts = [["Same label", known.first.same_label, known.second.same_label], ["Exact neighbors found", known.first.exact, known.second.exact]]
+    const facts = [["with the label of the query", known.first.same_label, known.second.same_label], ["exact neighbors", known.first.exact, known.second.exact]]
       .filter(([, first]) => first !== null)
       .map(([name, first, second]) => `${name}: ${percent(Number(first))} with ${a.name}, ${percent(Number(second))} with ${b.name}`);
+    const byCode = facts.length ? ` Of the first ${known.k} by code alone, ${facts.join("; ")}.` : "";
     this.differences.replaceChildren(
       h("h2", {}, "Where they differ most"),
-      h("p", { class: "hint" }, `For ${counted(known.n_queries, "random query", "random queries")}, ${known.mean_common.toFixed(1)} of ${known.k} results are common on average. ${facts.join(". ")}${facts.length ? "." : ""}`),
+      h("p", { class: "hint" }, `For ${counted(known.n_queries, "random query", "random queries")}, ${known.mean_common.toFixed(1)} of ${known.k} results are common on average.${byCode}`),
+      facts.length ? h("p", { class: "hint" }, `Below: results in common, and how many have the label of the query or are exact neighbors, ${a.name} : ${b.name}.`) : "",
       h("ol", { class: "differing" }, known.queries.map((each) => h("li", {}, this.differing(each, known.k)))));
   }
 
@@ -104,8 +109,8 @@ export class CompareView {
       type: "button", class: "hit", "data-key": `item:${item.id}`, onclick: () => session.go({ query: `item:${item.id}` }),
     }, row(item, session.about));
     button.querySelector(".what")?.append(h("span", { class: "counts" }, h("b", {}, `${common} of ${k} common`),
-      first.n_same_label === null ? null : h("small", {}, `same label ${first.n_same_label} : ${second.n_same_label}`),
-      first.n_exact === null ? null : h("small", {}, `exact ${first.n_exact} : ${second.n_exact}`)));
+      first.n_same_label === null ? null : h("small", {}, `same label ${short(first.n_same_label)} : ${short(second.n_same_label ?? 0)}`),
+      first.n_exact === null ? null : h("small", {}, `exact ${short(first.n_exact)} : ${short(second.n_exact ?? 0)}`)));
     return button;
   }
 

@@ -2,8 +2,9 @@
 
 import * as api from "../api.js";
 import { row } from "../card.js";
-import { count, counted, h, save, say } from "../dom.js";
+import { count, counted, h, percent, save, say } from "../dom.js";
 import { pythonButton } from "../python.js";
+import { moreOf, PER_PAGE as PER_MORE } from "../results.js";
 
 /** @typedef {import("../session.js").Session} Session */
 /** @typedef {import("../types.js").DuplicateGroup} DuplicateGroup */
@@ -26,7 +27,7 @@ export class DuplicatesView {
     this.radius = h("input", { type: "number", min: 0, class: "bit-number", "aria-label": "Radius in bits" });
     this.radius.addEventListener("change", () => session.go({ near: Math.min(Math.max(Math.trunc(Number(this.radius.value)) || 0, 0), Number(this.radius.max)), page: 0 }));
     this.doubt = h("p", { class: "verdict-box fair", hidden: true },
-      "So large a share of all items is rarely duplicated: these codes put different items together. Choose a smaller radius, or a model with more distinct codes.");
+      `More than ${percent(MANY)} of all items would be discarded, but so many are rarely duplicates. These codes probably put different items together: choose a smaller radius, or a model with more distinct codes.`);
     this.pager = h("nav", { class: "pager", "aria-label": "Pages of groups" });
     this.message = h("p", { class: "message", role: "alert", hidden: true });
     this.chosen = h("span", { class: "hint" });
@@ -36,7 +37,7 @@ export class DuplicatesView {
   head() {
     return h("div", { class: "card duplicates-head" },
       h("div", {}, h("h2", {}, "Near-duplicate groups"),
-        h("p", { class: "hint" }, "The codes of a group differ in at most this many bits from the code of its first item. Equal codes are a hint, not a proof: look before you discard."), this.summary, this.doubt),
+        h("p", { class: "hint" }, "Every code of a group differs from that of its first item in at most as many bits as the radius. Equal codes are a hint, not a proof: look before you discard."), this.summary), this.doubt,
       h("div", { class: "row-of-buttons" }, h("label", { class: "field" }, h("span", {}, "Radius"), this.radius, h("span", {}, "bits")),
         h("button", { type: "button", class: "primary", onclick: () => this.export("ids", "discard.txt") }, "Export ids to discard"),
         h("button", { type: "button", onclick: () => this.export("csv", "duplicates.csv") }, "Export CSV"),
@@ -83,20 +84,21 @@ export class DuplicatesView {
     };
     const hidden = group.size - group.items.length;
     return [h("header", {}, h("h3", {}, counted(group.size, "item")),
-      h("button", { type: "button", class: "plain", onclick: () => setAll(false) }, "Keep the first"),
+      h("button", { type: "button", class: "plain", onclick: () => setAll(false) }, "Keep only the first"),
       h("button", { type: "button", class: "plain", onclick: () => setAll(true) }, "Keep all shown")), items,
     hidden > 0 ? this.moreButton(group, items) : ""];
   }
 
   /** @param {DuplicateGroup} group @param {HTMLElement} list */
   moreButton(group, list) {
-    const button = h("button", { type: "button", class: "more" }, `Show more of the ${count(group.size)}`);
+    const button = h("button", { type: "button", class: "more" }, moreOf(group.items.length, group.size));
     button.addEventListener("click", async () => {
       button.disabled = true;
       try {
-        const page = await api.duplicateGroup(this.session.state.model, group.number, { radius: this.known?.radius ?? 0, offset: group.items.length, limit: 60 });
+        const page = await api.duplicateGroup(this.session.state.model, group.number, { radius: this.known?.radius ?? 0, offset: group.items.length, limit: PER_MORE });
         group.items.push(...page.items);
         list.append(...page.items.map((item) => h("li", {}, this.item(item, false))));
+        button.textContent = moreOf(group.items.length, group.size);
         button.hidden = group.items.length >= group.size || !page.items.length;
       } catch (error) {
         this.complain(error);
@@ -113,8 +115,8 @@ export class DuplicatesView {
     const box = h("input", { type: "checkbox", checked: isKept, "aria-label": `Keep ${item.id}` });
     const element = h("div", { class: `duplicate ${isKept ? "kept" : "discarded"}`, "data-id": item.id },
       h("button", { type: "button", class: "hit", title: "Search with this item", onclick: () => session.go({ view: "explore", query: `item:${item.id}` }) }, row(item, session.about)),
-      h("label", { class: "keep" }, box, h("span", {}, isKept ? "keep" : "discard"),
-        item.hamming ? h("small", {}, counted(item.hamming, "bit")) : null));
+      h("label", { class: "keep" }, box, h("span", {}, "Keep"),
+        h("small", {}, isFirst ? "the first" : item.hamming ? `${counted(item.hamming, "bit")} away` : "same code")));
     box.addEventListener("change", () => {
       this.choose(item.id, box.checked, isFirst);
       element.replaceWith(this.item(item, isFirst));
@@ -142,7 +144,7 @@ export class DuplicatesView {
   }
 
   countChoices() {
-    this.chosen.textContent = this.choices.size ? `${counted(this.choices.size, "choice")} of yours` : "";
+    this.chosen.textContent = this.choices.size ? `${counted(this.choices.size, "item")} changed by you` : "";
   }
 
   /** @param {number} nGroups */

@@ -2,11 +2,11 @@
 
 import * as api from "../api.js";
 import { tag, thumbnail, values } from "../card.js";
-import { at, capitalized, counted, h, info } from "../dom.js";
+import { at, capitalized, counted, h, info, say } from "../dom.js";
 import { MapCard } from "../mapcard.js";
-import { copyButtons } from "../python.js";
+import { N_HITS, copyButtons } from "../python.js";
 import { Radius } from "../radius.js";
-import { allHits, exactList, groupList, places } from "../results.js";
+import { allHits, exactList, groupList, noteOf, places } from "../results.js";
 import { bitsOf, strip } from "../strip.js";
 import { rankChoice, weightSlider } from "../weight.js";
 import { SelectionPanel } from "./selection.js";
@@ -15,7 +15,6 @@ import { SelectionPanel } from "./selection.js";
 /** @typedef {import("../types.js").Answer} Answer */
 /** @typedef {import("../types.js").Hit} Hit */
 
-const N_HITS = 20;
 const PER_GROUP = 5;
 const N_EXACT = 10;
 
@@ -29,10 +28,10 @@ export class ExploreView {
     this.selection = new SelectionPanel(session);
     this.query = h("div", { class: "card query" }, h("p", { class: "empty waiting" }, "Searching …"));
     this.controls = h("div", { class: "controls" });
-    this.byCode = h("div", { class: "column by-code", "aria-live": "polite" });
-    this.byVector = h("div", { class: "column exact", "aria-live": "polite" });
-    this.answers = h("div", { class: "answers" }, this.selection.element, this.query,
-      h("div", { class: "card found" }, this.controls, h("div", { class: `lists ${session.about.has_vectors ? "" : "single"}` }, this.byCode, this.byVector)));
+    this.byCode = h("div", { class: "column by-code" });
+    this.byVector = h("div", { class: "column exact" });
+    this.found = h("div", { class: "card found" }, this.controls, h("div", { class: `lists ${session.about.has_vectors ? "" : "single"}` }, this.byCode, this.byVector));
+    this.answers = h("div", { class: "answers" }, this.selection.element, this.query, this.found);
   }
 
   /** @param {AbortSignal} signal */
@@ -72,19 +71,33 @@ export class ExploreView {
       return;
     }
     performance.mark("bitfold:ask");
-    const answer = await api.search(this.parameters, signal);
+    const answer = await api.search(this.parameters, signal).catch((error) => {
+      if (!signal.aborted) this.clear(card);
+      throw error;
+    });
     if (signal.aborted) return;
+    this.found.hidden = false;
     if (answer.query.item && session.query.startsWith("point:")) session.note({ query: `item:${answer.query.item.id}` });
     this.answer = answer;
     this.parts = session.model.parts; // of the answer, also while another model is asked
     this.showQuery(answer);
     this.showControls(card, answer);
     this.drawAnswer(card, answer, null);
+    say(`${counted(answer.n_hits, "item")} found for ${answer.query.title}`);
     performance.mark("bitfold:answer");
     const { key } = answer.query;
     this.asked = "";
     await Promise.all([this.count(card, key, signal), card.loadDistances(key, signal), this.compare(card, answer, signal)]);
     if (!signal.aborted) this.asked = JSON.stringify(this.parameters);
+  }
+
+  // Results of an earlier query below an error would look like those of this one.
+  /** @param {MapCard} card */
+  clear(card) {
+    this.answer = undefined;
+    this.found.hidden = true;
+    this.query.replaceChildren(h("p", { class: "empty" }, "This query has no results; the message above says why."));
+    card.clearAnswer();
   }
 
   /** @param {Answer} answer */
@@ -94,12 +107,13 @@ export class ExploreView {
     this.code = h("div", { class: "code" }, strip(bitsOf(query.code, nBits), session.model.parts, { kind: "big" }));
     const others = query.bucket_size;
     const shared = others > 0 ? `${counted(others, "other item")} ${others === 1 ? "has" : "have"} exactly this code.` : "No other item has exactly this code.";
+    const key = "Dark bits are 1, light bits are 0.";
     this.query.replaceChildren(...[thumbnail(query.image, query.title, "portrait"),
       h("div", { class: "facts" },
         h("div", { class: "name" }, h("h2", {}, capitalized(query.title)), tag(query.label, about)),
         query.item?.text ? h("p", { class: "text" }, query.item.text) : null,
         query.item ? values(query.item, about, 12) : null,
-        this.code, h("p", { class: "hint" }, shared)),
+        this.code, h("p", { class: "hint" }, shared, " ", h("span", { class: "bit-key" }, key))),
       copyButtons(session)].filter((each) => each !== null));
   }
 
@@ -153,15 +167,15 @@ export class ExploreView {
       onPick: (/** @type {string} */ query) => session.go({ query }), onPoint: (/** @type {string | null} */ code) => this.pointAt(code),
     };
     const title = `By code: ${session.model.n_bits} bits`;
-    this.byCode.replaceChildren(heading(title, answer.tie ?? `${counted(answer.n_searched, "item")} searched.`, answer.explanation),
+    this.byCode.replaceChildren(heading(title, noteOf(answer), answer.explanation),
       groupList(answer, { ...options, others: neighbors ? places(neighbors) : undefined, otherName: "by exact distance" }));
     this.byCode.dataset.weight = String(answer.coarse_weight ?? "");
     card.showAnswer(answer, hits);
     if (neighbors) {
       const found = places(hits);
       const n = neighbors.filter((hit) => found.has(hit.id)).length;
-      this.byVector.replaceChildren(heading("By exact distance", `${n} of ${neighbors.length} are among the first ${hits.length} by code.`,
-        `The nearest vectors (${session.about.metric} distance), found by comparing with every item. A check mark shows items that are in both lists.`),
+      this.byVector.replaceChildren(heading(`By exact distance: ${session.about.metric}`, neighbors.length ? `${n} of ${neighbors.length} are among the first ${hits.length} by code.` : "",
+        "The nearest vectors, found by comparing with every item. A check mark shows items that are in both lists."),
       exactList(neighbors, { ...options, others: found, otherName: "also in the list by code" }));
     }
   }
@@ -182,19 +196,19 @@ export class ExploreView {
   /** @param {MapCard} card @param {Answer} answer @param {AbortSignal} signal */
   async compare(card, answer, signal) {
     const { session } = this;
-    const say = (/** @type {import("../dom.js").Child[]} */ ...text) =>
+    const explain = (/** @type {import("../dom.js").Child[]} */ ...text) =>
       this.byVector.replaceChildren(heading("By exact distance", ""), h("p", { class: "empty" }, ...text.map((each) => each || "")));
     this.neighbors = null;
-    if (!session.about.has_vectors) return say("The vectors are not kept, so there are no exact neighbors to compare with. Start with ", h("code", {}, "--vectors"), " to add them.");
-    if (!answer.query.has_vector) return say("This query has no vector.");
-    if (!this.byVector.children.length) say("Searching …");
+    if (!session.about.has_vectors) return explain("The vectors are not kept, so there are no exact neighbors to compare with. Start with ", h("code", {}, "--vectors"), " to add them.");
+    if (!answer.query.has_vector) return explain("This query is a code without a vector, so it has no exact neighbors.");
+    if (!this.byVector.children.length) explain("Searching …");
     try {
       const { hits } = await api.exact({ query: answer.query.key, model: card.model, k: N_EXACT, values: session.about.item_kind === "row", ...session.filter }, signal);
       if (signal.aborted) return undefined;
       this.neighbors = hits;
       this.drawAnswer(card, answer, hits);
     } catch (error) {
-      if (!signal.aborted && error instanceof Error) say(error.message);
+      if (!signal.aborted && error instanceof Error) explain(error.message);
     }
     return undefined;
   }

@@ -79,18 +79,18 @@ function composition(column) {
 }
 
 /** @param {ColumnSummary} column */
-function categories({ name, categories: all }) {
+function categories({ name, categories: all, n_categories: nAll }) {
   const known = all ?? [];
   const most = Math.max(...known.map(({ share }) => share ?? 0), 1e-9);
   return h("section", {}, h("h3", {}, name), h("table", { class: "shares" },
-    h("thead", {}, h("tr", {}, ["value", "items", "share", "of all items"].map((text) => h("th", { scope: "col" }, text)))),
+    h("thead", {}, h("tr", {}, ["value", "items", "share of selection", "share of all"].map((text) => h("th", { scope: "col" }, text)))),
     h("tbody", {}, known.slice(0, MAX_CATEGORIES).map(({ value, count: n, share, share_all: all_ }) => {
       const bar = h("i", { class: "bar" });
       bar.style.width = `${(100 * (share ?? 0)) / most}%`;
       return h("tr", {}, h("th", { scope: "row" }, String(value ?? "missing")), h("td", {}, count(n)),
         h("td", {}, h("span", { class: "track" }, bar), percent(share ?? 0)), h("td", { class: "hint" }, percent(all_ ?? 0)));
     }))),
-  known.length > MAX_CATEGORIES ? h("p", { class: "hint" }, `and ${known.length - MAX_CATEGORIES} more values`) : null);
+  nAll > MAX_CATEGORIES ? h("p", { class: "hint" }, `and ${counted(nAll - MAX_CATEGORIES, "more value")}`) : null);
 }
 
 /** @param {ColumnSummary} column */
