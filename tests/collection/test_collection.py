@@ -77,6 +77,10 @@ def test_searching_among_some_ids(tmp_path: Path, n: int) -> None:
         assert c.search(X[:1], among=[]).ids.shape == (1, 0)
         with pytest.raises(DataError, match="item 0"):
             c.search(X[:1], among=["item 0"])
+        with pytest.raises(DataError, match=r"among of search.*item 5"):
+            c.search(X[:1], among=["item 5", "item 6", "item 5"])
+        with pytest.raises(ParameterError, match="among of search"):
+            c.search(X[:1], among=[1.5])
 
 
 def test_ids_that_meet_a_condition(tmp_path: Path) -> None:
@@ -114,7 +118,7 @@ def test_an_empty_collection_declares_its_columns(tmp_path: Path) -> None:
             c.add(make_vectors(2), metadata={"yeer": [1, 2]})
         c.add(make_vectors(2), metadata={"year": [1, 2]})
         assert c.metadata([1, 0]) == {"year": [2, 1]}
-    with pytest.raises(DataError, match="need X"):
+    with pytest.raises(DataError, match="Without X"):
         bf.Collection.create(tmp_path / "d", metadata={"year": [1]})
 
 
@@ -255,6 +259,41 @@ def test_rebuild_and_compact(tmp_path: Path) -> None:
     with bf.Collection.open(tmp_path / "c", "a") as c:
         c.add(X)
         assert c.n_bits == 16
+
+
+@pytest.mark.parametrize("width", [None, 6])
+def test_an_empty_collection_with_a_fitted_hasher(tmp_path: Path, width: int | None) -> None:
+    X = make_vectors(60)
+    hasher = LSH(16, random_state=0).fit(X)
+    bf.Collection.create(tmp_path / "c", hasher=hasher, n_features=width).close()
+    with bf.Collection.open(tmp_path / "c", "a") as c:
+        assert (c.n_features, c.n_bits, c.search(X[:2]).ids.shape) == (6, 16, (2, 0))
+        c.add(X[:3])
+        assert c.search(X[:1], k=1).ids.tolist() == [[0]]
+
+
+def test_a_fitted_hasher_must_have_the_width_of_the_vectors(tmp_path: Path) -> None:
+    hasher = LSH(16).fit(make_vectors(60))
+    with pytest.raises(ParameterError, match=r"hasher.*7 features.*6"):
+        bf.Collection.create(tmp_path / "c", hasher=hasher, n_features=7)
+    assert not (tmp_path / "c").exists()
+    with bf.Collection.create(tmp_path / "c", n_features=7) as c:
+        with pytest.raises(ParameterError, match=r"hasher.*7 features.*6"):
+            c.rebuild(hasher)
+        assert c.n_bits is None
+
+
+def test_rebuild_after_everything_was_removed(tmp_path: Path) -> None:
+    X = make_vectors(60)
+    with create(tmp_path / "c", keep_vectors=False) as c:
+        c.remove(range(60))
+        c.rebuild()
+        assert (len(c), c.n_bits) == (0, None)
+        c.add(X[:3])
+        assert c.ids().tolist() == [60, 61, 62]
+        c.verify()
+    with bf.Collection.open(tmp_path / "c") as c:
+        assert c.search(X[:1], k=1).ids.tolist() == [[60]]
 
 
 def test_replace(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_newer_version(path: Path) -> None:
 def test_changed_databases(path: Path, statement: str) -> None:
     use(path)
     change(path, statement)
-    with pytest.raises(FormatError, match=r"collection\.sqlite|never finished"):
+    with pytest.raises(FormatError, match=r"collection\.sqlite|interrupted"):
         use(path)
 
 

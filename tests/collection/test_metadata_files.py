@@ -46,6 +46,22 @@ def test_csv(tmp_path: Path) -> None:
     assert "n" not in source.without("n").types
 
 
+def test_long_integers_in_csv_keep_all_digits(tmp_path: Path) -> None:
+    text = "fits,too_long,real\n1234567890123456789,12345678901234567890,12345678901234567890.5\n"
+    (tmp_path / "t.csv").write_text(text)
+    source = open_metadata_file(tmp_path / "t.csv")
+    assert source.read(1) == {
+        "fits": [1234567890123456789],
+        "too_long": ["12345678901234567890"],
+        "real": [12345678901234567890.5],
+    }
+
+
+def test_csv_columns_without_a_name_are_row_numbers(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(",year\n0,2020\n1,2021\n")
+    assert open_metadata_file(tmp_path / "t.csv").read(2) == {"year": [2020, 2021]}
+
+
 def test_json_lines(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text('{"a": 1, "b": "x"}\n\n{"a": 2.5}\n{"b": null, "c": true}\n')
@@ -67,6 +83,7 @@ def test_parquet(tmp_path: Path) -> None:
     [
         ("t.csv", b"a,b\n1\n", FormatError, "line 2"),
         ("t.csv", b"a\n\xff\n", FormatError, "CSV"),
+        ("t.csv", b"a,b,a\n1,2,3\n", FormatError, "two columns.*'a'"),
         ("t.jsonl", b'{"a": 1}\n[1]\n', FormatError, "Line 2"),
         ("t.jsonl", b'{"a": 1}\n{"a"', FormatError, "Line 2"),
         ("t.jsonl", b'{"a": [1]}\n', DataError, "'a' in line 1"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -116,12 +117,15 @@ def test_joins_equal_brute_force(case: tuple[int, int, int, int], n_other: int) 
     assert collect(other.join(one, radius)) == {(b, a): d for (a, b), d in nodes.items()}
 
 
-def test_join_with_itself() -> None:
+def test_join_with_itself(tmp_path: Path) -> None:
     bits = draw_codes(np.random.default_rng(0), 30, 64)
     distances = distances_of(bits, bits)
     index = make_index(bits, range(30))
     near = {(i, j): int(distances[i, j]) for i, j in np.argwhere(distances <= 9).tolist()}
     assert collect(index.join(index, 9, expand_equal=True)) == near
+    index.save(tmp_path / "index")
+    stored = bf.HammingIndex.open(tmp_path / "index")
+    assert collect(stored.join(stored, 9, expand_equal=True)) == near
 
 
 def check_groups(index: bf.HammingIndex, pairs: Found, first: dict[int, int], radius: int) -> None:

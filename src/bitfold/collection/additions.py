@@ -132,4 +132,4 @@ def _check_width(n_features: int, state: CollectionState) -> None:
             f"X has {n_features} features, but the collection has vectors of {state.n_features}."
         )
     if n_features > MAX_FEATURES:
-        raise DataError(f"X has {n_features} features; a collection can have {MAX_FEATURES}.")
+        raise DataError(f"X has {n_features} features; a collection allows {MAX_FEATURES}.")

@@ -184,7 +184,9 @@ class CollectionFolder:
         if not self._release.alive:
             raise ValueError(f"{self.path} is closed; open it again.")
         if os.getpid() != self._process:
-            raise LockedError(f"{self.path} was opened by another process, which alone can write.")
+            raise LockedError(
+                f"{self.path} was opened by another process; only that one can change it."
+            )
         found = directory.identify_lock(self.path)
         if found is None or found != self._lock_id:
             raise FileNotFoundError(

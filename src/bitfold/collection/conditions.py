@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -90,8 +91,10 @@ class ConditionCompiler(NamedTuple):
 
 
 def _to_number(value: Any) -> Any:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return value if is_number and abs(value) < 1 << 63 else None
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_integer and -(1 << 63) <= value < 1 << 63 else None
 
 
 def _to_boolean(value: Any) -> Any:
@@ -122,8 +125,8 @@ def format_time(moment: datetime) -> str:
 
 _CONVERSIONS: dict[type, tuple[Callable[[Any], Any], str]] = {
     bool: (_to_boolean, "true or false"),
-    int: (_to_number, "a number"),
-    float: (_to_number, "a number"),
+    int: (_to_number, "a number of at most 64 bits"),
+    float: (_to_number, "a number of at most 64 bits"),
     str: (_to_text, "text in single quotes"),
     datetime: (_to_time, "a time such as '2024-01-31' or '2024-01-31T12:00:00+00:00'"),
 }

@@ -20,6 +20,7 @@ from bitfold.collection.snapshot import LiveVectors, Snapshot
 from bitfold.errors import DataError, FormatError
 from bitfold.hashers import Hasher
 from bitfold.search import Batch
+from bitfold.search.ids import raise_repeated_ids
 
 R = TypeVar("R")
 
@@ -85,8 +86,8 @@ class CollectionContents:
             and ``is null``; or a list of tuples as for stores. Columns may be in double quotes,
             and ``id`` is one. The search is exact among the items that meet it.
         among
-            Ids of the items to search among; None searches all. With ``where``, items must meet
-            both.
+            Unique ids of the items to search among; None searches all. With ``where``, items must
+            meet both.
         n_candidates
             Number of nearest codes per query whose vectors are measured, if vectors are kept.
 
@@ -99,7 +100,8 @@ class CollectionContents:
         ParameterError
             If a parameter is not valid, or the condition cannot be understood.
         DataError
-            If the queries cannot be used, or an id of ``among`` is not in the collection.
+            If the queries cannot be used, or an id of ``among`` is not in the collection or
+            appears twice.
         """
         queries = _validation.check_matrix(Q, _OWNER, name="Q", min_rows=0)
         _validation.check_finite(queries, _OWNER, name="Q")
@@ -365,7 +367,11 @@ def _select_rows(snapshot: Snapshot, where: Any, among: Any) -> Int64Array | Non
     found = None if where is None else snapshot.find_rows(where)
     if among is None:
         return found
-    listed = np.unique(snapshot.ids.find_known(among))
+    listed, counts = np.unique(
+        snapshot.ids.find_known(check_item_ids(among, "among", "search")), return_counts=True
+    )
+    if (counts > 1).any():
+        raise_repeated_ids(snapshot.ids.to_ids(listed[counts > 1]).tolist(), "search")
     return listed if found is None else np.intersect1d(found, listed, assume_unique=True)
 
 
@@ -374,8 +380,9 @@ def _check_columns(columns: Sequence[str] | None, snapshot: Snapshot) -> list[st
     names = list(known) if columns is None else list(columns)
     for name in names:
         if name not in known:
-            listed = ", ".join(map(repr, known)) or "none, because there are no metadata"
-            _validation.raise_invalid("columns", _OWNER, f"among {listed}", repr(name))
+            listed = ", ".join(map(repr, known))
+            requirement = f"among {listed}" if known else "None, because there are no metadata"
+            _validation.raise_invalid("columns", _OWNER, requirement, repr(name))
     return names
 
 

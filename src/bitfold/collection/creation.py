@@ -55,14 +55,14 @@ def create_collection(
 ) -> CollectionWriter:
     """Create a collection; see :meth:`Collection.create`."""
     _validation.check_choice(keep_vectors, "keep_vectors", _OWNER, (False, *VECTOR_FORMATS))
-    settings = use_hasher(CollectionState(metric, keep_vectors), hasher)
+    settings = CollectionState(metric, keep_vectors)
     rows = None if X is None else NewRows.open(X, ids, metadata)
     if rows is None:
         settings = _declare(settings, ids, metadata, n_features)
     elif n_features not in (None, rows.n_features):
         requirement = f"the width of X, {rows.n_features}"
         _validation.raise_invalid("n_features", _OWNER, requirement, n_features)
-    return _write(path, settings, rows, hasher, replaces, progress)
+    return _write(path, use_hasher(settings, hasher), rows, hasher, replaces, progress)
 
 
 def _declare(
@@ -70,7 +70,9 @@ def _declare(
 ) -> CollectionState:
     """Return the state of an empty collection."""
     if ids is not None or not is_declaration(metadata):
-        raise DataError("ids and metadata of Collection need X; for an empty one, pass types only.")
+        raise DataError(
+            "Without X, a collection has no ids, and metadata must be names and types of columns."
+        )
     if n_features is not None:
         _validation.check_integer(n_features, "n_features", _OWNER, low=1, high=MAX_FEATURES)
     return replace(settings, columns=declare_columns(metadata), n_features=n_features)

@@ -129,14 +129,16 @@ class Database:
     def _read_state(self, connection: sqlite3.Connection) -> CollectionState:
         content = _read_content(connection)
         if content is None:
-            raise FormatError(f"{self.path.parent} is not a collection yet: it was never finished.")
+            raise FormatError(
+                f"{self.path.parent} is not a complete collection: its creation was interrupted."
+            )
         state = decode_state(content, self.path)
         if state.model is not None and not is_model_name(state.model):
             raise FormatError(f"{self.path} is damaged: the values of its state are not valid.")
         return state
 
     def _check_tables(self, rows: list[tuple[Any, ...]], expected: dict[str, str]) -> None:
-        """Raise if there is anything else than tables of ours, with the expected definitions."""
+        """Raise unless all tables are ours and the expected ones have their definitions."""
         definitions = {name: sql for _, name, sql in rows}
         # Views and triggers would run SQL of whoever made the file.
         are_ours = all(

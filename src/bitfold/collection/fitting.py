@@ -53,7 +53,7 @@ def choose_metric(metric: str | None, hasher: Hasher | None) -> str:
         _validation.raise_invalid("metric", _OWNER, requirement, repr(metric))
     if metric == "cosine" and hasher is not None and is_fitted(hasher) and not normalizes:
         requirement = "fitted with normalize=True, because the metric is cosine"
-        _validation.raise_invalid("hasher", _OWNER, requirement, "another")
+        _validation.raise_invalid("hasher", _OWNER, requirement, "normalize=False")
     return str(metric)
 
 
@@ -75,7 +75,13 @@ def check_hasher(hasher: Any) -> Hasher | None:
 
 def use_hasher(state: CollectionState, hasher: Hasher | None) -> CollectionState:
     """Return the state with the settings of a hasher; None keeps those it has."""
-    return state if hasher is None else replace(state, recipe=to_recipe(hasher))
+    if hasher is None:
+        return state
+    width = int(hasher.n_features_in_) if is_fitted(hasher) else state.n_features
+    if state.n_features not in (None, width):
+        requirement = f"fitted to vectors of {state.n_features} features"
+        _validation.raise_invalid("hasher", _OWNER, requirement, width)
+    return replace(state, recipe=to_recipe(hasher), n_features=width)
 
 
 def make_default_hasher(

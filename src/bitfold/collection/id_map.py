@@ -24,26 +24,26 @@ ItemIds = Int64Array | list[str]
 """Checked ids: an array of integers, or a list of strings."""
 
 
-def check_item_ids(ids: Any) -> ItemIds:
+def check_item_ids(ids: Any, name: str = "ids", owner: str = _OWNER) -> ItemIds:
     """Return ids as integers or strings; raise for anything else."""
-    listed = _list_objects([ids] if isinstance(ids, str) else ids)
+    listed = _list_objects([ids] if isinstance(ids, str) else ids, name, owner)
     if not any(isinstance(item, str) for item in listed):
-        return check_ids(listed or ids, _OWNER)
+        return check_ids(listed or ids, owner, name)
     for item in listed:
         if not isinstance(item, str):
             requirement = "all integers or all strings"
-            raise ParameterTypeError("ids", _OWNER, requirement, f"{item!r:.40} and strings")
+            raise ParameterTypeError(name, owner, requirement, f"{item!r:.40} and strings")
         if not item or "\0" in item or any("\ud800" <= c <= "\udfff" for c in item):
             requirement = "strings with at least one character, without NUL or lone surrogates"
-            _validation.raise_invalid("ids", _OWNER, requirement, ascii(item)[:60])
+            _validation.raise_invalid(name, owner, requirement, ascii(item)[:60])
     return [str(item) for item in listed]
 
 
-def _list_objects(ids: Any) -> list[Any]:
+def _list_objects(ids: Any, name: str, owner: str) -> list[Any]:
     """Return ids that may be strings as a list; numpy would convert numbers among strings."""
     if isinstance(ids, (list, tuple)):
         return list(ids)
-    array = _validation.convert_to_array(ids, "ids", _OWNER)
+    array = _validation.convert_to_array(ids, name, owner)
     return array.tolist() if array.ndim == 1 and array.dtype.kind in "UOT" else []
 
 
@@ -151,18 +151,18 @@ class NewIds:
         if self._ids is None:
             return self._assigner.assign(None, n_rows)
         if len(self._ids) < self._n_taken:
-            self._raise_count(f"more than {len(self._ids)}")
+            self._raise_count("more rows")
         taken = self._ids[part]
         return taken if isinstance(taken, list) else self._assigner.assign(taken, n_rows)
 
     def check_end(self) -> None:
         """Raise if there are more ids than rows."""
         if self._ids is not None and len(self._ids) != self._n_taken:
-            self._raise_count(str(self._n_taken))
+            self._raise_count(f"{self._n_taken} rows")
 
     def _raise_count(self, n_rows: str) -> None:
         n_ids = 0 if self._ids is None else len(self._ids)
-        raise DataError(f"ids of Collection must be one per row; got {n_ids} for {n_rows} rows.")
+        raise DataError(f"ids of Collection must be one per row; got {n_ids} for X with {n_rows}.")
 
 
 def _check_unique(ids: ItemIds | None) -> None:

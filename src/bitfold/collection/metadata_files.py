@@ -22,7 +22,10 @@ from bitfold.io.formats.request import import_optional, translate_errors
 
 _OWNER = "open_metadata_file"
 
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_MAX_DIGITS = 19
+"""Number of digits of the largest integer of 64 bits."""
+
 _REAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?")
 
@@ -128,7 +131,8 @@ def open_metadata_file(path: PathLike) -> FileSource:
         A ``.csv`` file with a header; ``.jsonl``, one JSON object per line; or ``.parquet``, of
         which columns of lists, such as vectors, are ignored. Numbers, true and false, and times
         such as 2024-01-31 are recognized in CSV if all values of a column are such; empty values
-        are missing.
+        are missing, integers of more than 64 bits stay text, and columns without a name, which
+        pandas and R use for row numbers, are ignored.
 
     Returns
     -------
@@ -194,12 +198,21 @@ def _iter_csv(path: Path) -> Iterator[dict[str, str]]:
         path.open(encoding="utf-8-sig", newline="") as file,
     ):
         reader = csv.DictReader(file, strict=True)
+        _check_header(list(reader.fieldnames or []), path)
         for record in reader:
             if None in record or None in record.values():
                 raise FormatError(
-                    f"{path} has another number of values in line {reader.line_num} than columns."
+                    f"{path} has more or fewer values in line {reader.line_num} than in its header."
                 )
+            record.pop("", None)  # row numbers, as pandas and R write them
             yield record
+
+
+def _check_header(names: list[str], path: Path) -> None:
+    """Raise if two columns have the same name, of which one would be lost."""
+    repeated = [name for name in names if name and names.count(name) > 1]
+    if repeated:
+        raise FormatError(f"{path} has two columns with the name {repeated[0]!r}.")
 
 
 def _iter_csv_columns(path: Path) -> Iterator[tuple[str, list[str]]]:
@@ -219,10 +232,16 @@ def _accepts(convert: Callable[[str], Any], value: str) -> bool:
 
 
 def _to_int(text: str) -> int:
-    return int(_match(_INTEGER, text))
+    digits = _match(_INTEGER, text)
+    number = int(digits) if len(digits.lstrip("+-0")) <= _MAX_DIGITS else 1 << 63
+    if not -(1 << 63) <= number < 1 << 63:
+        raise ValueError(text)
+    return number
 
 
 def _to_float(text: str) -> float:
+    if len(text.lstrip("+-0")) >= _MAX_DIGITS and _INTEGER.fullmatch(text):
+        raise ValueError(text)  # an id that would lose digits
     return float(_match(_REAL, text))
 
 

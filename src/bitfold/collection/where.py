@@ -132,7 +132,7 @@ class _Parser:
     def _parse_like(self, column: str, word: str) -> SqlCondition:
         value = self._parse_value()
         if self._compiler.types[column] is not str or not isinstance(value, str):
-            requirement = "used with a column and a pattern of text"
+            requirement = "used with a text column and a text pattern"
             _validation.raise_invalid("like in where", _OWNER, requirement, self._text)
         pattern = self._compiler.convert(column, value)
         return SqlCondition(f"{self._compiler.name(column)} {word} ?", [pattern])
@@ -178,7 +178,7 @@ class _Parser:
 
     def _fail(self, expected: str) -> NoReturn:
         place = self._show(self._peek().start)
-        _validation.raise_invalid("where", _OWNER, f"a condition with {expected} there", place)
+        _validation.raise_invalid("where", _OWNER, f"a valid condition: expected {expected}", place)
 
     def _show(self, at: int) -> str:
         rest = self._text[at : at + 30].strip()
@@ -188,7 +188,8 @@ class _Parser:
 def _read_token(kind: str, text: str) -> tuple[str, Any]:
     """Return the kind and the value of a token."""
     if kind == "number":
-        return kind, int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
+        # No integer of 64 bits has more digits, and Python converts only so many.
+        return kind, int(text) if re.fullmatch(r"[+-]?\d{1,20}", text) else float(text)
     if kind in ("text", "quoted"):
         quote = text[0]
         return kind, text[1:-1].replace(2 * quote, quote)

@@ -122,9 +122,13 @@ class CollectionWriter:
                 fitted = hasher
             elif needs_codes(state.n_items):
                 fitted = fit_hasher(state, live, report)
-            else:
+            elif len(rows):
                 removed = np.setdiff1d(np.arange(state.n_rows), rows, assume_unique=True)
                 self._commit(replace(state, model=None, removed=tuple(removed.tolist())))
+                return
+            else:
+                # A new epoch, because without vectors there is no file to append to.
+                self._commit(replace(state.start_epoch(), model=None, stored=None))
                 return
             self._encode_rows(state, fitted, rows, report)
 

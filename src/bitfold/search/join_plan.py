@@ -1,4 +1,4 @@
-"""Plans of joins: by which parts all pairs within a radius are found, and what that costs."""
+"""Plans of joins: the parts of codes that find all pairs within a radius, and their cost."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from copy import copy
 
 import numpy as np
 
@@ -34,7 +34,7 @@ def join_items(
     """Find all pairs within a radius between two segments without deleted items."""
     if left is right:
         # A copy, because a segment that is joined with itself gives each pair in one order only.
-        right = replace(left)
+        right = copy(left)
     for pairs in join_codes(left, right, radius):
         if expand_equal:
             yield from _expand(left, right, pairs)

@@ -93,7 +93,7 @@ def _is_removable(name: str) -> bool:
 
 
 def _owner_of(name: str) -> str:
-    """Return the name of the segment of a file of tables, else the name itself."""
+    """Return the name of the segment that a file of tables belongs to; keep other names."""
     match = _TABLES.fullmatch(name)
     return f"segment-{match[1]}.bin" if match else name
 

@@ -320,7 +320,9 @@ class IndexFolder:
         if not self._release.alive:
             raise ValueError(f"{self.path} is closed; open it again.")
         if os.getpid() != self._writer:
-            raise LockedError(f"{self.path} was opened by another process, which alone can write.")
+            raise LockedError(
+                f"{self.path} was opened by another process; only that one can change it."
+            )
 
     def _check_folder(self) -> None:
         if not self._is_in_place():
