@@ -54,7 +54,7 @@ def test_a_good_verdict_by_labels_tells_the_recall() -> None:
     references = References(exact, chance, chance, "ITQ")
     model, vectors = Mock(), Mock()
     model.distinct.n_bytes, vectors.width, vectors.kept.values.dtype.itemsize = 8, 64, 4
-    for recall, is_told in ((0.3, True), (0.6, False)):
+    for recall, is_reported in ((0.3, True), (0.6, False)):
         verdict = quality._judge(model, vectors, TopQuality(recall, 0.7, 0.8, 0.9), references)
         assert verdict.grade == "good"
-        assert (f"recall@10 is {recall:.2f}" in verdict.text) == is_told
+        assert (f"recall@10 is {recall:.2f}" in verdict.text) == is_reported

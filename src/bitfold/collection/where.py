@@ -188,7 +188,7 @@ class _Parser:
 def _read_token(kind: str, text: str) -> tuple[str, Any]:
     """Return the kind and the value of a token."""
     if kind == "number":
-        # No integer of 64 bits has more digits, and Python converts only so many.
+        # No integer of 64 bits has more digits, and Python does not convert very long ones.
         return kind, int(text) if re.fullmatch(r"[+-]?\d{1,20}", text) else float(text)
     if kind in ("text", "quoted"):
         quote = text[0]

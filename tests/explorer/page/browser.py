@@ -200,4 +200,6 @@ def drag(page: Page, places: list[tuple[float, float]]) -> None:
     page.mouse.down()
     for place in places[1:]:
         page.mouse.move(*place, steps=3)
+        # A busy page merges movements until its next frame.
+        page.evaluate("() => new Promise(requestAnimationFrame)")
     page.mouse.up()

@@ -74,7 +74,7 @@ export class Gestures {
       this.target.hover(...now);
       return;
     }
-    if (Math.hypot(now[0] - this.start[0], now[1] - this.start[1]) > CLICK) this.hasMoved = true;
+    this.noticeMove(now);
     if (this.pointers.size > 1) this.pinch(event.pointerId, before, now);
     else if (!this.hasMoved) return;
     else if (this.shape.length) this.outlineTo(now, false);
@@ -83,6 +83,11 @@ export class Gestures {
       this.target.pan(now[0] - before[0], now[1] - before[1]);
     }
     this.pointers.set(event.pointerId, now);
+  }
+
+  /** @param {Place} now */
+  noticeMove(now) {
+    if (Math.hypot(now[0] - this.start[0], now[1] - this.start[1]) > CLICK) this.hasMoved = true;
   }
 
   /** @param {number} id @param {Place} before @param {Place} now */
@@ -112,6 +117,8 @@ export class Gestures {
     if (!this.pointers.delete(event.pointerId)) return;
     if (!this.pointers.size) this.canvas.classList.remove("dragged");
     if (event.type !== "pointerup") return;
+    // A busy page may get no movement between the two ends of a quick drag.
+    this.noticeMove(placeOf(event));
     if (!this.hasMoved) this.target.tap(...placeOf(event));
     else if (this.shape.length) this.outlineTo(placeOf(event), true);
     this.shape = [];

@@ -27,7 +27,7 @@ export class DuplicatesView {
     this.radius = h("input", { type: "number", min: 0, class: "bit-number", "aria-label": "Radius in bits" });
     this.radius.addEventListener("change", () => session.go({ near: Math.min(Math.max(Math.trunc(Number(this.radius.value)) || 0, 0), Number(this.radius.max)), page: 0 }));
     this.doubt = h("p", { class: "verdict-box fair", hidden: true },
-      `More than ${percent(MANY)} of all items would be discarded, but so many are rarely duplicates. These codes probably put different items together: choose a smaller radius, or a model with more distinct codes.`);
+      `More than ${percent(MANY)} of all items would be discarded, but such a share of true duplicates is rare. These codes probably put different items together: choose a smaller radius, or a model with more distinct codes.`);
     this.pager = h("nav", { class: "pager", "aria-label": "Pages of groups" });
     this.message = h("p", { class: "message", role: "alert", hidden: true });
     this.chosen = h("span", { class: "hint" });
