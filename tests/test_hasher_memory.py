@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(
     not Path("/proc/self/status").exists(), reason="needs the peak memory that Linux reports"
 )
 
-N, D = 1_000_000, 64
+N, D = 400_000, 64
 
 CHILD = """
 import re, sys
@@ -60,7 +60,7 @@ HASHERS = [
 
 @pytest.fixture(scope="module")
 def many_rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Write 256 MB of random rows around 50 centers, block by block."""
+    """Write 102 MB of random rows around 50 centers, block by block."""
     path = tmp_path_factory.mktemp("memory") / "rows.npy"
     rng = np.random.default_rng(0)
     centers = rng.normal(0, 3, (50, D)).astype(np.float32)
@@ -75,12 +75,12 @@ def many_rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("hasher", HASHERS)
-def test_a_million_rows_need_little_memory(many_rows: Path, hasher: str) -> None:
+def test_many_rows_need_little_memory(many_rows: Path, hasher: str) -> None:
     command = [sys.executable, "-c", CHILD, str(many_rows), hasher]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     growth, n_codes, n_distinct = map(float, done.stdout.split())
     assert n_codes == N
     assert n_distinct > 10
-    # The rows take 256 MB; only samples, a few blocks and the codes are in memory.
-    assert growth < 100
+    # The rows take 102 MB; only samples, a few blocks and the codes are in memory.
+    assert growth < 60

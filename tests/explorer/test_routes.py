@@ -16,6 +16,7 @@ import httpx
 import numpy as np
 import pytest
 from PIL import Image
+from tests.cli.helpers import Run
 from tests.explorer.conftest import COMMAND, N_ITEMS, Server
 
 import bitfold as bf
@@ -390,18 +391,13 @@ REJECTED = {
 
 
 @pytest.mark.parametrize("name", REJECTED)
-def test_invalid_arguments_are_explained(digits: Path, server: Server, name: str) -> None:
+def test_invalid_arguments_are_explained(
+    digits: Path, server: Server, warm: Run, name: str
+) -> None:
     arguments, part = REJECTED[name]
     port = server.origin.rsplit(":", 1)[1]
-    ended = subprocess.run(
-        [COMMAND, "explore", *(argument.format(port=port) for argument in arguments)],
-        cwd=digits,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=100,
-        check=False,
-        env={**os.environ, "COLUMNS": "200"},
-    )
+    line = ["explore", *(argument.format(port=port) for argument in arguments)]
+    ended = warm(*line, within=digits, variables={"COLUMNS": "200"})
     assert ended.returncode in (1, 2, 3)
     assert ended.stdout == "" and ended.stderr.count("\n") == 1
     assert part in ended.stderr

@@ -225,7 +225,7 @@ def test_kills_lose_no_commit(tmp_path: Path) -> None:
         for _ in range(6):
             advance(folder)
     n_kills = unfinished = 0
-    while n_kills < 100 or unfinished < 10:
+    while n_kills < 50 or unfinished < 10:
         n_kills += 1
         assert n_kills < 1000
         before = IndexFolder.open(path).next_id
