@@ -23,7 +23,7 @@ MADE_LATER = {
 _EQUATION = re.compile(
     r'<(?P<tag>span|div) class="arithmatex">\\[(\[](?P<tex>.*?)\\[)\]]</(?P=tag)>', re.DOTALL
 )
-_PROGRAM = re.compile(r"^\[(examples/\w+\.py)\]\(\.\./\1\)$", re.MULTILINE)
+_PROGRAM = re.compile(r"^\[(examples/[\w/]+\.py)\]\((?:\.\./)+\1\)$", re.MULTILINE)
 _ROLE = re.compile(r":(?:attr|class|func|meth|mod):(?=<code>)")
 _FETCHED = re.compile(
     r'<(?:script|img|iframe|source)\b[^>]*\bsrc="(https?:)?//|'

@@ -155,11 +155,20 @@ def theory(docs: Docs = Path("docs")) -> None:
 
 
 @app.command()
-def comparison(docs: Docs = Path("docs")) -> None:
-    """Run what is missing of the comparison of all methods, and write its page."""
+def comparison(
+    docs: Docs = Path("docs"),
+    times: Annotated[
+        bool, typer.Option("--times", help="Measure times again that a busy machine left out.")
+    ] = False,
+) -> None:
+    """Run what is missing of the comparison of all methods, and write its pages.
+
+    Example: python -m reproduction comparison docs --times
+    """
     from reproduction.pages.comparison import run_comparison, write_comparison
 
-    typer.echo(f"Page written to {write_comparison(run_comparison(docs), docs)}")
+    records = run_comparison(docs, times=times)
+    typer.echo(f"Page written to {write_comparison(records, docs)}")
 
 
 @app.command()

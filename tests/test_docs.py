@@ -23,7 +23,6 @@ import typer
 from reproduction.command import PAGE_COMMANDS
 from reproduction.command import app as reproduction_app
 from tests import test_public_names
-from tests.cli.conftest import environment, warm  # noqa: F401
 from tests.documentation import PAGES, ROOT, Block, blocks_of, lay_out, make_databases
 from tests.explorer.conftest import running
 from tests.integrations.frameworks import list_missing_modules

@@ -52,12 +52,13 @@ default, measures this on training rows that are held out:
 
 1. Sample up to {n_held_out:,} rows, and find their ten nearest neighbors within the sample.
 2. Represent each sampled row by its five nearest base points. Here, base points are other rows
-   chosen at random: {sizes}, as long as there are {rows_per_point} rows for each.
+   chosen at random: {sizes}, as long as there are {rows_per_point} rows for each,
+   and one for every {rows_per_point} rows.
 3. Count how many of the ten neighbors are among the rows that share base points most.
 4. Stop when twice as many base points find less than {min_gain:.0%} more.
 
-It needs no labels, and its cost does not depend on the number of rows. Up to {max_small:,} rows,
-{minimum} base points are used without measuring. `hasher.base_size_reason_` states the result. To
+It needs no labels, and its cost does not depend on the number of rows. With fewer than {n_rows:,}
+rows, {minimum} base points are used without measuring. `hasher.base_size_reason_` states the result. To
 fix a number, pass `coarse=IMH(base=KMeansBase(2000))`. `DualHasher(128)` with 32 coarse bits,
 asymmetric:
 """.format(
@@ -65,7 +66,7 @@ asymmetric:
     sizes=", then ".join(f"{n:,}" for n in size.SIZES),
     rows_per_point=size.MIN_ROWS_PER_BASE_POINT,
     min_gain=size.MIN_GAIN,
-    max_small=size.MAX_SMALL_ROWS,
+    n_rows=size.SIZES[0] * size.MIN_ROWS_PER_BASE_POINT,
     minimum=size.MIN_BASE_POINTS,
 )
 

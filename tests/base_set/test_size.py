@@ -23,7 +23,7 @@ def clusters(n: int, n_clusters: int) -> Any:
     return (centers[rng.integers(0, n_clusters, n)] + gaussian(n, 16)).astype(np.float32)
 
 
-@pytest.mark.parametrize(("n", "m"), [(2, 2), (300, 300), (400, 400), (401, 400), (8000, 400)])
+@pytest.mark.parametrize(("n", "m"), [(2, 2), (300, 300), (400, 400), (401, 400), (4999, 400)])
 def test_small_data_are_not_measured(n: int, m: int) -> None:
     found = automatic_size(gaussian(n, 5))
     assert found.n_base_points == m
@@ -40,10 +40,21 @@ def test_a_curve_needs_fewer_base_points_than_noise() -> None:
 
 def test_each_base_point_has_ten_rows() -> None:
     assert automatic_size(gaussian(12_000, 40), 0).n_base_points <= 1000
-    assert automatic_size(gaussian(9_000, 40), 0) == (
+    assert automatic_size(gaussian(6_000, 40), 0) == (
         500,
         "the largest with 10 rows per base point",
     )
+
+
+@pytest.mark.parametrize(("n", "m"), [(9_000, 900), (16_000, 1600), (45_000, 4000)])
+def test_noise_has_the_largest_size_that_the_rows_allow(n: int, m: int) -> None:
+    assert automatic_size(gaussian(n, 40), 0).n_base_points == m
+
+
+def test_a_smaller_step_needs_a_smaller_gain() -> None:
+    assert size._is_worthwhile([1000, 2000], [0.5, 0.5 * 1.041])
+    assert not size._is_worthwhile([1000, 2000], [0.5, 0.5 * 1.039])
+    assert size._is_worthwhile([1000, 1414], [0.5, 0.5 * 1.021])
 
 
 def test_the_number_of_rows_hardly_matters() -> None:

@@ -18,7 +18,6 @@ from bitfold.errors import DataError, ParameterError
 from bitfold.hashers import PCAH, STH
 from bitfold.hashers import sth as module
 from bitfold.hashers.sth import (
-    fit_hyperplane,
     laplacian_eigenvectors,
     median_bits,
     neighbor_graph,
@@ -77,30 +76,6 @@ def test_the_first_bits_of_the_sample_are_predicted(affinity: str) -> None:
     assert 0.8 < agreement.mean() < 0.9
 
 
-def test_hyperplane_separates_points() -> None:
-    points = np.random.default_rng(0).uniform(-1, 1, (500, 3))
-    bit = points @ [1.0, 2.0, -1.0] > 0.3
-    plane = fit_hyperplane(points, 100.0, bit)
-    assert np.mean((points @ plane.direction > plane.threshold) == bit) > 0.99
-
-
-def test_hyperplane_minimizes_the_squared_hinge_loss() -> None:
-    points, bit = X / 16, y == 3
-    w, threshold = fit_hyperplane(points, 1.0, bit)
-    signs = np.where(bit, 1.0, -1.0)
-    slack = np.maximum(1 - signs * (points @ w - threshold), 0)
-    gradient = np.append(w - 2 * points.T @ (signs * slack), -threshold - 2 * signs @ slack)
-    at_zero = np.append(2 * points.T @ signs, 2 * signs.sum())
-    assert np.linalg.norm(gradient) < 1e-3 * np.linalg.norm(at_zero)
-
-
-@pytest.mark.parametrize("value", [True, False])
-def test_a_constant_bit_is_predicted_everywhere(value: bool) -> None:
-    plane = fit_hyperplane(X, 1.0, np.full(len(X), value))
-    assert ((X @ plane.direction > plane.threshold) == value).all()
-
-
-@pytest.mark.filterwarnings("ignore:Liblinear failed to converge")
 @pytest.mark.parametrize("C", [1e15, 1e308])
 def test_a_huge_penalty_is_possible(C: float) -> None:
     bits = STH(8, C=C, n_samples=200, random_state=0).fit(X).transform(X)

@@ -6,6 +6,7 @@ rows, until a larger one no longer describes their neighborhoods better.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import faiss
@@ -20,10 +21,7 @@ from bitfold.base_set.results import BaseSize
 from bitfold.io.rows import Rows
 
 MIN_BASE_POINTS = 400
-"""Number of base points for small data."""
-
-MAX_SMALL_ROWS = 20 * MIN_BASE_POINTS
-"""Up to this number of rows, the minimum is used without measuring."""
+"""Number of base points for data of fewer than 5,000 rows, which are not measured."""
 
 SIZES = (500, 1000, 2000, 4000)
 """Numbers of base points that are tried; docs/larger-base-sets.md compares fixed sizes."""
@@ -33,6 +31,9 @@ MIN_ROWS_PER_BASE_POINT = 10
 
 MIN_GAIN = 0.04
 """A base set twice as large must find this fraction more of the neighbors to be preferred."""
+
+MIN_GROWTH = 1.25
+"""The largest size that the rows allow is tried too if it exceeds the others by this factor."""
 
 N_HELD_OUT = 4000
 """Held-out rows whose neighborhoods are compared."""
@@ -76,15 +77,15 @@ def automatic_size(X: Rows | Any, rng: Seed = None) -> BaseSize:
     n = len(rows)
     if n <= MIN_BASE_POINTS:
         return BaseSize(n, f"all {n:,} rows")
-    if n <= MAX_SMALL_ROWS:
+    if n < SIZES[0] * MIN_ROWS_PER_BASE_POINT:
         return BaseSize(MIN_BASE_POINTS, f"the minimum; chosen from {n:,} rows")
     rng = _validation.make_generator(rng)
-    sizes = [size for size in SIZES if size * MIN_ROWS_PER_BASE_POINT <= n]
+    sizes = _list_sizes(n // MIN_ROWS_PER_BASE_POINT)
     held_out, others = _split_sample(rows, sizes[-1], rng)
     found = [neighborhood_recall(held_out, others[: sizes[0]])]
     for size in sizes[1:]:
         found.append(neighborhood_recall(held_out, others[:size]))
-        if found[-1] < (1 + MIN_GAIN) * found[-2]:
+        if not _is_worthwhile(sizes, found):
             break
     return _choose_size(sizes, found)
 
@@ -129,14 +130,32 @@ def _as_rows(X: Rows | Any) -> Rows:
     return X if isinstance(X, Rows) else Rows.centered(np.asarray(X), "X")
 
 
+def _list_sizes(largest: int) -> list[int]:
+    """Return the sizes to try, up to the largest that the number of rows allows."""
+    sizes = [size for size in SIZES if size <= largest]
+    is_far = sizes[-1] * MIN_GROWTH <= largest < SIZES[-1]
+    return [*sizes, largest] if is_far else sizes
+
+
+def _measure_gain(found: list[float]) -> float:
+    """Return how much more the last size finds than the one before, as a fraction."""
+    return found[-1] / max(found[-2], np.finfo(float).tiny) - 1
+
+
+def _is_worthwhile(sizes: list[int], found: list[float]) -> bool:
+    """Return whether the last size that was tried finds enough more than the one before."""
+    at = len(found) - 1
+    return _measure_gain(found) >= MIN_GAIN * math.log2(sizes[at] / sizes[at - 1])
+
+
 def _choose_size(sizes: list[int], found: list[float]) -> BaseSize:
     """Return the last size that was worth its cost, and what the next or the previous finds."""
     at = len(found) - 1
     if at == 0:
         return BaseSize(sizes[0], f"the largest with {MIN_ROWS_PER_BASE_POINT} rows per base point")
-    gain = found[at] / max(found[at - 1], np.finfo(float).tiny) - 1
+    gain = _measure_gain(found)
     neighbors = "of the neighbors of held-out rows"
-    if gain >= MIN_GAIN:
+    if _is_worthwhile(sizes, found):
         lost = 100 * (1 - 1 / (1 + gain))
         return BaseSize(sizes[at], f"{sizes[at - 1]:,} find {lost:.0f} % fewer {neighbors}")
     more = f"only {100 * gain:.0f} % more" if gain >= 0.005 else "no more"

@@ -185,7 +185,7 @@ class IMH(BaseSetHasher):
         Length of the codes.
     base
         How to choose the base set: a strategy, or "kmeans", "kmedoids", "random". None is
-        ``KMeansBase("auto")``: 400 base points for up to 8,000 rows, and 500 to 4,000 beyond that,
+        ``KMeansBase("auto")``: 400 base points for fewer than 5,000 rows, and 500 to 4,000 beyond,
         measured on held-out rows. ``base_size_reason_`` describes the choice.
     embedding
         How to embed the base set: a method, or "tsne", "sne", "ee", "le" (the paper's IMH-LE),

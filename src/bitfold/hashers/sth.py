@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
-from sklearn.svm import LinearSVC
 
 from bitfold import _validation
 from bitfold._linalg.graph import cosine_graph, gaussian_graph
+from bitfold._linalg.linear_svm import fit_linear_svms
 from bitfold._linalg.spectral import fix_signs, smallest_eigenvectors
-from bitfold._threads import map_blocks
 from bitfold._types import BoolArray, Float32Array, Float64Array, ProgressCallback, Seed
 from bitfold.errors import DataError
-from bitfold.hashers.base.linear import Hyperplane, LinearHasher
+from bitfold.hashers.base.linear import LinearHasher
 from bitfold.io.rows import Rows
 
 AFFINITIES = ("cosine", "gaussian")
@@ -24,12 +22,6 @@ AFFINITIES = ("cosine", "gaussian")
 
 _MAX_DENSE_ROWS = 1000
 """Number of rows up to which the dense eigensolver is faster than the sparse one."""
-
-_TOLERANCE = 1e-3
-"""Tolerance of the solver. On MNIST, a smaller one changes one bit of 5,000 and takes longer."""
-
-_MAX_C = 1e15
-"""Upper bound of C; beyond it the regularizer is lost in rounding."""
 
 
 def neighbor_graph(
@@ -101,29 +93,6 @@ def _largest_of_sparse(N: sparse.csr_array, n: int, trivial: Float64Array) -> Fl
 def median_bits(Y: Float64Array) -> BoolArray:
     """Threshold each column at its median, so that half of its bits are ones."""
     return np.median(Y, axis=0) < Y
-
-
-def fit_hyperplane(X: Float64Array, C: float, bit: BoolArray) -> Hyperplane:
-    """Return the hyperplane of a linear support vector machine that predicts a bit.
-
-    Parameters
-    ----------
-    X
-        Points, one per row.
-    C
-        Penalty of points on the wrong side of their margin.
-    bit
-        Which points belong on the positive side.
-
-    Returns
-    -------
-    A hyperplane with all points on one side if all bits are equal.
-    """
-    if bit.all() or not bit.any():
-        return Hyperplane(np.zeros(X.shape[1]), -1.0 if bit[0] else 1.0)
-    # The primal solver does not use random numbers.
-    machine = LinearSVC(C=min(C, _MAX_C), dual=False, tol=_TOLERANCE).fit(X, bit)
-    return Hyperplane(machine.coef_[0], -float(machine.intercept_[0]))
 
 
 class STH(LinearHasher):
@@ -219,8 +188,7 @@ class STH(LinearHasher):
         bits = median_bits(laplacian_eigenvectors(weights, n_bits))
         progress("eigenvectors", 1, 1)
         directions, thresholds = np.empty((n_bits, rows.n_features)), np.empty(n_bits)
-        planes = map_blocks(partial(fit_hyperplane, sample / length, C), bits.T)
-        for bit, plane in enumerate(planes):
-            directions[bit], thresholds[bit] = plane.direction / length, plane.threshold
+        for bit, weights in enumerate(fit_linear_svms(sample / length, bits, C)):
+            directions[bit], thresholds[bit] = weights[:-1] / length, -weights[-1]
             progress("classifiers", bit + 1, n_bits)
         return self._fitted_hyperplanes(directions, thresholds)

@@ -42,7 +42,7 @@ def test_page_names_the_best_split() -> None:
 
 def test_page_explains_how_sizes_are_measured() -> None:
     text = make_page(make_records())
-    assert all(f"{n:,}" in text for n in (*size.SIZES, size.N_HELD_OUT, size.MAX_SMALL_ROWS))
+    assert all(f"{n:,}" in text for n in (*size.SIZES, size.N_HELD_OUT, 5000))
     assert f"less than {size.MIN_GAIN:.0%} more" in text
 
 
