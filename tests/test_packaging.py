@@ -215,7 +215,7 @@ def test_installed_without_extras(clean: Path, tmp_path: Path) -> None:
     arguments = ["compare", "digits", "--bits", "8", "--methods", "itq", "--queries", "100"]
     done = outside(tmp_path, clean / "bitfold", *arguments)
     assert done.returncode == 0, done.stderr
-    assert "Recommended: ITQ" in done.stdout
+    assert "bitfold fit vectors.npy --method itq --bits 8" in done.stdout
 
 
 @pytest.mark.package
