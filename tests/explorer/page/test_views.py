@@ -6,7 +6,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from urllib.parse import urlsplit
 
 import httpx
@@ -29,6 +33,8 @@ from tests.explorer.page.browser import (
     wait_until_idle,
 )
 from tests.explorer.page.browser_data import N_DIGITS, make_digits, make_rows
+
+from bitfold.explorer import show
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 
@@ -549,3 +555,30 @@ def test_without_the_token_the_page_says_what_to_do(browser: Browser, digits: Se
     page.goto(digits.origin)
     expect(page.locator("main")).to_contain_text("Open the address that bitfold explore printed")
     page.close()
+
+
+def test_a_notebook_shows_the_page_in_a_frame(
+    browser: Browser, named: Path, tmp_path: Path
+) -> None:
+    """A page of localhost, as a notebook is, with what ``show`` displays in it."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(MAX_WAIT)
+    page = context.new_page()
+    handler = partial(SimpleHTTPRequestHandler, directory=tmp_path)
+    with show(named, label="digit", height=700) as explorer, serve(handler) as port:
+        (tmp_path / "notebook.html").write_text(explorer._repr_html_(), encoding="utf-8")
+        page.goto(f"http://localhost:{port}/notebook.html")
+        frame = page.frame_locator("iframe")
+        expect(frame.locator(".map").first).to_have_attribute("data-complete", "true")
+        expect(frame.locator("body")).to_have_attribute("data-busy", "false")
+        shoot(page, "notebook")
+    context.close()
+
+
+@contextmanager
+def serve(handler: partial[SimpleHTTPRequestHandler]) -> Iterator[int]:
+    """Serve files on a free port, and yield it."""
+    with ThreadingHTTPServer(("localhost", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_port
+        server.shutdown()
