@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import h5py
@@ -93,3 +94,25 @@ def test_a_type_that_numpy_does_not_have_is_a_format_error(tmp_path: Path) -> No
     for read in (open_vectors, read_vectors, read_labels):
         with pytest.raises(FormatError):
             read(path)
+
+
+@pytest.mark.parametrize("size", [0, 10_000_000])
+def test_a_chunk_that_is_not_in_the_file_is_a_format_error(tmp_path: Path, size: int) -> None:
+    """An empty chunk behind a filter makes HDF5 2.0 read memory that is not its own."""
+    path = tmp_path / "x.h5"
+    with h5py.File(path, "w") as file:
+        filters = {"compression": "gzip", "fletcher32": True}
+        data = file.create_dataset("x", data=X, chunks=(40, 5), **filters)
+        file.create_dataset("labels", data=X[:, 0], chunks=(40,), **filters)
+        found = [data.id.get_chunk_info(1).size, file["labels"].id.get_chunk_info(1).size]
+    content = path.read_bytes()
+    for old, offset in zip(found, [(40, 0, 0), (40, 0)], strict=True):
+        # A node of the tree of chunks has the size, a mask of the filters, and the offset.
+        entry = struct.pack("<II", old, 0) + struct.pack(f"<{len(offset)}Q", *offset)
+        assert content.count(entry) == 1
+        content = content.replace(entry, struct.pack("<I", size) + entry[4:])
+    path.write_bytes(content)
+    with pytest.raises(FormatError, match="is not a valid file"):
+        open_vectors(path, "x")
+    with pytest.raises(FormatError, match="is not a valid file"):
+        read_labels(path, "labels")

@@ -25,6 +25,7 @@ def open_hdf5(request: ReadRequest) -> AnyArray | Stream:
             dtype = dataset.dtype  # numpy may have no such type
         request.check_numeric(dtype)
         with request.translate_errors(_EXPECTED):
+            _check_chunks(dataset, request.path.stat().st_size)
             array = _map_contiguous(request.path, dataset)
         if array is None:
             return Stream.from_slices(
@@ -46,6 +47,7 @@ def read_hdf5_labels(request: ReadRequest) -> AnyArray:
         name = request.choose_name(_list_datasets(file, request, 1, 2), "arrays")
         with request.translate_errors(expected):
             dataset = file[name]
+            _check_chunks(dataset, request.path.stat().st_size)
             is_text = import_h5py().check_string_dtype(dataset.dtype) is not None
             return dataset.asstr()[()].astype(str) if is_text else np.asarray(dataset[()])
 
@@ -53,6 +55,17 @@ def read_hdf5_labels(request: ReadRequest) -> AnyArray:
 def import_h5py() -> Any:
     """Import h5py, or say how to install it."""
     return import_optional("h5py", "HDF5 files", "hdf5")
+
+
+def _check_chunks(dataset: Any, file_size: int) -> None:
+    """Raise ValueError if a chunk is empty or outside of the file, which may crash HDF5 itself."""
+
+    def check(chunk: Any) -> None:
+        if not 0 < chunk.size <= file_size - chunk.byte_offset:
+            raise ValueError(f"the chunk at {chunk.chunk_offset} is not in the file")
+
+    if dataset.chunks is not None:
+        dataset.id.chunk_iter(check)
 
 
 def _map_contiguous(path: Path, dataset: Any) -> AnyArray | None:
