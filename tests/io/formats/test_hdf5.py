@@ -96,9 +96,9 @@ def test_a_type_that_numpy_does_not_have_is_a_format_error(tmp_path: Path) -> No
             read(path)
 
 
-@pytest.mark.parametrize("size", [0, 10_000_000])
-def test_a_chunk_that_is_not_in_the_file_is_a_format_error(tmp_path: Path, size: int) -> None:
-    """An empty chunk behind a filter makes HDF5 2.0 read memory that is not its own."""
+@pytest.mark.parametrize("size", [0, 1, 4, 10_000_000])
+def test_a_chunk_of_an_impossible_size_is_a_format_error(tmp_path: Path, size: int) -> None:
+    """A chunk without a checksum makes HDF5 2.0 read memory that is not its own."""
     path = tmp_path / "x.h5"
     with h5py.File(path, "w") as file:
         filters = {"compression": "gzip", "fletcher32": True}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -58,14 +59,21 @@ def import_h5py() -> Any:
 
 
 def _check_chunks(dataset: Any, file_size: int) -> None:
-    """Raise ValueError if a chunk is empty or outside of the file, which may crash HDF5 itself."""
+    """Raise ValueError if a chunk cannot be what the filters wrote, which may crash HDF5 itself."""
+    if dataset.chunks is None:
+        return
+    settings = dataset.id.get_create_plist()
+    filters = [settings.get_filter(i)[0] for i in range(settings.get_nfilters())]
+    full_size = math.prod(dataset.chunks) * dataset.dtype.itemsize
+    # The Fletcher checksum after the content has 4 bytes.
+    has_checksum = import_h5py().h5z.FILTER_FLETCHER32 in filters
+    smallest = 5 if has_checksum else 1 if filters else full_size
 
     def check(chunk: Any) -> None:
-        if not 0 < chunk.size <= file_size - chunk.byte_offset:
-            raise ValueError(f"the chunk at {chunk.chunk_offset} is not in the file")
+        if not smallest <= chunk.size <= file_size - chunk.byte_offset:
+            raise ValueError(f"the chunk at {chunk.chunk_offset} has {chunk.size} bytes")
 
-    if dataset.chunks is not None:
-        dataset.id.chunk_iter(check)
+    dataset.id.chunk_iter(check)
 
 
 def _map_contiguous(path: Path, dataset: Any) -> AnyArray | None:
