@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,12 +31,22 @@ class CollectionRequest(NamedTuple):
 def search_collection(path: Path, queries: Path, request: CollectionRequest, as_json: bool) -> None:
     """Print the nearest items of each query: a table, or one line of JSON per query."""
     with Collection.open(path) as collection:
+        answers = _iter_answers(collection, queries, request)
+        # A mistake in the request is reported before anything is printed.
+        first = list(islice(answers, 1))
         if not as_json:
             typer.echo("\t".join(["query", "rank", "id", "distance", *request.columns]))
-        for first, hits in _search(collection, queries, request):
-            values = hits.read_metadata(hits.ids.ravel(), request.columns)
-            for number, answer in enumerate(_split(hits, values), first):
-                typer.echo(_format(number, answer, as_json), nl=False)
+        for number, answer in chain(first, answers):
+            typer.echo(_format(number, answer, as_json), nl=False)
+
+
+def _iter_answers(
+    collection: Collection, queries: Path, request: CollectionRequest
+) -> Iterator[tuple[int, dict[str, list[Any]]]]:
+    """Yield the number of each query, and its answer."""
+    for first, hits in _search(collection, queries, request):
+        values = hits.read_metadata(hits.ids.ravel(), request.columns)
+        yield from enumerate(_split(hits, values), first)
 
 
 def _search(
@@ -58,7 +69,7 @@ def _search_block(collection: Collection, Q: Any, request: CollectionRequest) ->
 
 
 def _split(hits: CollectionHits, values: dict[str, list[Any]]) -> Iterator[dict[str, list[Any]]]:
-    """Yield the columns of each query."""
+    """Yield the answer to each query, by column."""
     k = hits.ids.shape[1]
     for query, (ids, distances) in enumerate(zip(hits.ids, hits.distances, strict=True)):
         part = slice(query * k, (query + 1) * k)
