@@ -160,7 +160,7 @@ def test_pytest_collects_every_page() -> None:
 def test_commands_run(
     page: Path,
     files: Path,
-    warm: Callable[..., Any],  # noqa: F811
+    warm: Callable[..., Any],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
@@ -186,7 +186,7 @@ def lines_of(text: str) -> list[list[str]]:
     return [words for line in joined if (words := shlex.split(line, comments=True))]
 
 
-def run_line(words: list[str], warm: Callable[..., Any]) -> None:  # noqa: F811
+def run_line(words: list[str], warm: Callable[..., Any]) -> None:
     """Run a shell command, or check that what it names exists; fail for unknown commands."""
     command, arguments = words[0], words[1:]
     if command == "bitfold" and any(re.match(long, " ".join(arguments)) for long in TOO_LONG):
@@ -265,7 +265,7 @@ def run_sql(statement: str, text: str, variables: Variables) -> None:
         "python -m reproduction fig-mnist --frob",
     ],
 )
-def test_line_that_cannot_run_fails(line: str, warm: Callable[..., Any]) -> None:  # noqa: F811
+def test_line_that_cannot_run_fails(line: str, warm: Callable[..., Any]) -> None:
     with pytest.raises((AssertionError, pytest.fail.Exception, UsageError)):
         run_line(shlex.split(line), warm)
 

@@ -58,9 +58,9 @@ default, measures this on training rows that are held out:
 4. Stop when twice as many base points find less than {min_gain:.0%} more.
 
 It needs no labels, and its cost does not depend on the number of rows. With fewer than {n_rows:,}
-rows, {minimum} base points are used without measuring. `hasher.base_size_reason_` states the result. To
-fix a number, pass `coarse=IMH(base=KMeansBase(2000))`. `DualHasher(128)` with 32 coarse bits,
-asymmetric:
+rows, {minimum} base points are used without measuring. `hasher.base_size_reason_` states the
+result. To fix a number, pass `coarse=IMH(base=KMeansBase(2000))`. `DualHasher(128)` with 32 coarse
+bits, asymmetric:
 """.format(
     n_held_out=size.N_HELD_OUT,
     sizes=", then ".join(f"{n:,}" for n in size.SIZES),
