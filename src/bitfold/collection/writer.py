@@ -127,7 +127,7 @@ class CollectionWriter:
                 self._commit(replace(state, model=None, removed=tuple(removed.tolist())))
                 return
             else:
-                # A new epoch, because without vectors there is no file to append to.
+                # Without vectors, no file can be appended to, so a new epoch starts.
                 self._commit(replace(state.start_epoch(), model=None, stored=None))
                 return
             self._encode_rows(state, fitted, rows, report)
