@@ -85,6 +85,13 @@ def run(
     times: Annotated[
         bool, typer.Option("--times", help="Measure times again that a busy machine left out.")
     ] = False,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Number of processes, with one core each; times are not measured with several.",
+        ),
+    ] = 1,
     out: Annotated[Path, typer.Option(help="Folder of the records and the report.")] = Path(
         "report"
     ),
@@ -103,7 +110,7 @@ def run(
         return
     chosen = _find_artifacts(names)
     _require_matplotlib()
-    problems = runner.run_artifacts(chosen, protocol, out, times=times)
+    problems = runner.run_artifacts(chosen, protocol, out, times=times, n_jobs=jobs)
     path = runner.write_artifacts(chosen, protocol, out, _format_command(names, protocol))
     if as_json:
         typer.echo(json.dumps({"report": str(path), "artifacts": [a.name for a in chosen]}))

@@ -15,6 +15,7 @@ from reproduction.experiments.methods import IMH_SETTINGS, SCAN
 from reproduction.experiments.retrieval import was_busy
 from reproduction.experiments.run import run_cases
 from reproduction.paper.targets import TARGETS, Target
+from reproduction.parallel import run_in_processes
 from reproduction.protocol import MILLION_ROWS, Protocol
 from reproduction.records import Case, RunRecords
 from reproduction.report.page import write_report
@@ -40,7 +41,12 @@ class ListEntry:
 
 def open_records(folder: Path, *, quick: bool) -> RunRecords:
     """Return the records in a folder."""
-    return RunRecords(folder / ("records-quick.jsonl" if quick else "records.jsonl"))
+    return RunRecords(find_records(folder, quick=quick))
+
+
+def find_records(folder: Path, *, quick: bool) -> Path:
+    """Return the file of the records in a folder."""
+    return folder / ("records-quick.jsonl" if quick else "records.jsonl")
 
 
 def list_artifacts(protocol: Protocol, folder: Path) -> list[ListEntry]:
@@ -61,11 +67,17 @@ def list_artifacts(protocol: Protocol, folder: Path) -> list[ListEntry]:
 
 
 def run_artifacts(
-    artifacts: list[Artifact], protocol: Protocol, folder: Path, *, times: bool = False
+    artifacts: list[Artifact],
+    protocol: Protocol,
+    folder: Path,
+    *,
+    times: bool = False,
+    n_jobs: int = 1,
 ) -> list[str]:
     """Run the missing cases of artifacts; cases that they share run once.
 
     With ``times``, cases that were measured on a busy machine, without their times, run again.
+    With several jobs, cases run in as many processes at the same time.
 
     Returns
     -------
@@ -77,6 +89,8 @@ def run_artifacts(
         If there are no data at all.
     """
     cases = plan_runs(artifacts, protocol)
+    if n_jobs > 1 and not times:
+        return _run_in_processes(cases, find_records(folder, quick=protocol.quick), n_jobs)
     records, load, problems = open_records(folder, quick=protocol.quick), DataLoader(), []
     if times:
         measure_times([case for case in cases if lacks_times(case, records)], records, load)
@@ -91,6 +105,22 @@ def run_artifacts(
                 raise
             problems.append(str(error))
     return problems
+
+
+def _run_in_processes(cases: list[Case], path: Path, n_jobs: int) -> list[str]:
+    """Run the cases that have no record in several processes; see :func:`run_artifacts`."""
+    records = RunRecords(path)
+    missing = [case for case in cases if case not in records]
+    problems: dict[str, None] = {}
+    with show_progress() as bars:
+        count = bars.count_cases(missing, Durations(records), n_jobs)
+        for finished in run_in_processes(missing, path, n_jobs):
+            count(finished.case, finished.seconds)
+            if finished.problem:
+                problems[finished.problem] = None
+    if problems and not len(RunRecords(path)):
+        raise MissingDataError(" ".join(problems))
+    return list(problems)
 
 
 def plan_runs(artifacts: Iterable[Artifact], protocol: Protocol) -> list[Case]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -55,46 +55,66 @@ class ProgressBars:
             self._progress.remove_task(task)
 
     def show_cases(self, cases: list[Case], durations: Durations) -> ShowCase:
+        """Show a bar for all cases, and return a context manager that shows that of one case."""
+        count = self.count_cases(cases, durations)
+
+        @contextmanager
+        def show_case(case: Case) -> Iterator[ProgressCallback]:
+            began = time.monotonic()
+            with self.show_task(case.title) as report:
+                yield report
+            count(case, time.monotonic() - began)
+
+        return show_case
+
+    def count_cases(
+        self, cases: list[Case], durations: Durations, n_jobs: int = 1
+    ) -> Callable[[Case, float], None]:
         """Show a bar for all cases, which moves by their estimated seconds.
 
         The estimate of what is left is renewed after each case, from the durations of those that
         are finished. Without a terminal it is a line on the standard error, once per minute.
 
+        Parameters
+        ----------
+        cases
+            The cases to run.
+        durations
+            Durations of earlier runs.
+        n_jobs
+            Number of cases that run at the same time.
+
         Returns
         -------
-        A context manager that shows the bar of one case.
+        A function to call with each finished case and its seconds.
         """
         left = list(cases)
         stage = f"0 of {len(cases)}"
         task = self._progress.add_task(
-            "all runs", total=_sum_estimates(left, durations), stage=stage
+            "all runs", total=_sum_estimates(left, durations) / n_jobs, stage=stage
         )
         start = last_line = time.monotonic()
         predicted = spent = 0.0
 
-        @contextmanager
-        def show_case(case: Case) -> Iterator[ProgressCallback]:
+        def count(case: Case, seconds: float) -> None:
             nonlocal last_line, predicted, spent
-            began = time.monotonic()
-            with self.show_task(case.title) as report:
-                yield report
             now = time.monotonic()
             predicted += durations.estimate(case)
-            spent += now - began
-            durations.add(case, now - began)
+            spent += seconds
+            durations.add(case, seconds)
             left.remove(case)
             # A machine that is slower than in the records is so for what is left, too.
-            seconds = _sum_estimates(left, durations) * spent / predicted
+            rest = _sum_estimates(left, durations) * spent / predicted / n_jobs
             stage = f"{len(cases) - len(left)} of {len(cases)}"
             done = now - start
-            self._progress.update(task, completed=done, total=done + seconds, stage=stage)
+            self._progress.update(task, completed=done, total=done + rest, stage=stage)
             if self._progress.disable and now - last_line > SECONDS_PER_LINE:
                 last_line = now
-                text = f"{stage} runs, about {format_duration(seconds)} left; {case.title}"
+                text = f"{stage} runs, about {format_duration(rest)} left; {case.title}"
                 sys.stderr.write(f"{text}\n")
                 sys.stderr.flush()
 
-        return show_case
+        return count
 
 
 def _sum_estimates(cases: list[Case], durations: Durations) -> float:

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from bitfold.datasets import Dataset
+from bitfold.errors import DataError
 from reproduction.experiments.classification import measure_classification
 from reproduction.experiments.pictures import measure_digits, measure_plane, measure_retrieved
 from reproduction.experiments.retrieval import (
@@ -38,7 +39,7 @@ MEASURES: dict[str, Callable[[Case, Dataset, ProgressCallback | None], Result]] 
 }
 """What can be measured in a case."""
 
-Load = Callable[[Case, ProgressCallback], Dataset]
+Load = Callable[[Case, ProgressCallback | None], Dataset]
 ShowCase = Callable[[Case], AbstractContextManager[ProgressCallback]]
 
 
@@ -73,19 +74,27 @@ def run_cases(
 
     def measure(case: Case) -> Result:
         with show(case) as progress:
-            result = _measure(case, load(case, progress), progress)
+            result = run_case(case, load, progress)
         return drop_times(result) if drop_busy_times and is_machine_busy() else result
 
     return records.run_missing(cases, measure)
 
 
-def _measure(case: Case, data: Dataset, progress: ProgressCallback) -> Result:
+def run_case(
+    case: Case, load: Load, progress: ProgressCallback | None = None, *, keep_times: bool = True
+) -> Result:
+    """Load the data of a case, and return what is measured in it."""
+    data = load(case, progress)
     with warnings.catch_warnings():
         if case.n_rows:
             # Few rows may not have as many distinct base points as the paper's settings ask for.
             warnings.simplefilter("ignore", UserWarning)
-        result: Result = _round_floats(MEASURES[case.measure](case, data, progress))
-        return result
+        try:
+            result: Result = _round_floats(MEASURES[case.measure](case, data, progress))
+        except DataError as error:
+            # With one neighbor per row, the graph of AGH has no edges, and AGH no eigenvectors.
+            return {"error": str(error)}
+    return result if keep_times else drop_times(result)
 
 
 def _round_floats(value: Any) -> Any:

@@ -166,6 +166,54 @@ def cauchy_between(
     return total
 
 
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
+def student_weights(products: Float32Array, sq_norms: Float32Array, first: int) -> float:
+    """Turn inner products of points from ``first`` with all points into Student weights, in place.
+
+    Return their sum; the weight of a point to itself is 0.
+    """
+    total = 0.0
+    for i in range(products.shape[0]):
+        row, offset = products[i], sq_norms[first + i]
+        mass = np.float32(0)
+        for j in range(row.shape[0]):
+            # Rounding may make the distance of points far from the origin negative.
+            sq_distance = max(offset + sq_norms[j] - np.float32(2) * row[j], np.float32(0))
+            w = np.float32(1) / (np.float32(1) + sq_distance)
+            row[j] = w
+            mass += w
+        total += float(mass) - float(row[first + i])
+        row[first + i] = 0
+    return total
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
+def student_forces(
+    weights: Float32Array, affinities: Float32Array, mass: float, sums: Float32Array
+) -> None:
+    """Turn Student weights into (p - w / mass) w in place; ``sums`` receives the row sums."""
+    share = np.float32(1 / mass)
+    for i in range(weights.shape[0]):
+        row, p = weights[i], affinities[i]
+        total = np.float32(0)
+        for j in range(row.shape[0]):
+            force = (p[j] - share * row[j]) * row[j]
+            row[j] = force
+            total += force
+        sums[i] = total
+
+
+@njit(nogil=True, cache=True)
+def student_cost(weights: Float32Array, affinities: Float32Array) -> float:
+    """Return Σ p log(1 / w) over the pairs with an affinity."""
+    cost = 0.0
+    for i in range(weights.shape[0]):
+        for j in range(weights.shape[1]):
+            if affinities[i, j] > 0:
+                cost -= affinities[i, j] * math.log(weights[i, j])
+    return cost
+
+
 @njit(nogil=True, cache=True)
 def remove_own_weights(products: Float32Array, first: int, sums: Float32Array) -> float:
     """Set the weights of points to themselves to 0; return the sum of their roots.

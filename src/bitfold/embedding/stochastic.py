@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -203,6 +203,17 @@ class Objective:
     constant: float = 0.0
     cost_error: float = 0.0
 
+    def make_gradient(self, P: csr_array, factor: float) -> Gradient:
+        """Return the gradient of the cost with affinities P, multiplied by a factor."""
+        return partial(_compute_gradient, self, _Edges.of(P, factor))
+
+
+class Gradient(Protocol):
+    """The gradient of a cost at some positions."""
+
+    def __call__(self, Y: Float32Array, out: Float32Array, with_cost: bool = True) -> float:
+        """Write the gradient to ``out`` and return the cost, if it is wanted."""
+
 
 def random_start(m: int, n_components: int, rng: np.random.Generator) -> Float32Array:
     """Return random points near the origin, as in the t-SNE paper."""
@@ -364,8 +375,8 @@ def descend(
     motion = _Motion(Y, schedule.learning_rate or float(len(Y)))
     n_done = 0
     for phase in schedule.phases:
-        edges = _Edges.of(P, phase.exaggeration)
-        found = _descend_phase(motion, edges, objective, phase, schedule, n_done)
+        gradient = objective.make_gradient(P, phase.exaggeration)
+        found = _descend_phase(motion, gradient, phase, schedule, n_done)
         n_done += found.n_iter
     # The last steps may have been too long.
     limit = found.best_cost + objective.cost_error * abs(found.best_cost)
@@ -376,15 +387,14 @@ def descend(
 
 def _descend_phase(
     motion: _Motion,
-    edges: _Edges,
-    objective: Objective,
+    gradient: Gradient,
     phase: Phase,
     schedule: Schedule,
     n_done: int,
 ) -> _PhaseResult:
     """Make the iterations of a phase; the last phase ends early if the cost stops falling."""
     is_last = n_done + phase.n_iter == schedule.max_iter
-    measure = partial(_compute_gradient, motion.Y, edges, objective, motion.gradient)
+    measure = partial(gradient, motion.Y, motion.gradient)
     best, best_cost, since = motion.Y.copy(), measure(), 0
     with ignore_overflow():
         for iteration in range(1, phase.n_iter + 1):
@@ -419,10 +429,8 @@ def _is_done(best_cost: float, cost: float, schedule: Schedule) -> bool:
 
 
 def _compute_gradient(
-    Y: Float32Array, edges: _Edges, objective: Objective, out: Float32Array, with_cost: bool = True
+    objective: Objective, edges: _Edges, Y: Float32Array, out: Float32Array, with_cost: bool = True
 ) -> float:
-    """Write the gradient to ``out`` and return the cost, if it is wanted."""
-
     def attract(rows: slice) -> float:
         own = out[rows]
         cost = base_points.attraction(Y, *edges, objective.is_student, with_cost, rows.start, own)

@@ -29,6 +29,7 @@ from bitfold.embedding.stochastic import (
     random_start,
     sum_over_row_blocks,
 )
+from bitfold.embedding.wide import WideObjective, is_wide
 
 EXAGGERATED_FRACTION = 0.2
 """Final fraction of the iterations in which attraction is exaggerated."""
@@ -211,6 +212,8 @@ def kl_divergence(P: csr_array, rng: np.random.Generator) -> Objective:
     p = P.data[P.data > 0]
     negative_entropy = float(np.sum(p * np.log(p)))
     m = P.shape[0]
+    if is_wide(P):
+        return WideObjective(cauchy_repulsion, is_student=True, constant=negative_entropy)
     if m <= repulsion.MAX_EXACT_POINTS:
         return Objective(cauchy_repulsion, is_student=True, constant=negative_entropy)
     estimated = repulsion.NeighborListRepulsion(cauchy_estimate, m, rng)
