@@ -96,7 +96,7 @@ def compare_within(
     ours, theirs = time_both(
         lambda: index.within(queries, radius),
         lambda: flat.range_search(queries.packed, radius + 1),
-        n_runs=7,
+        n_runs=15,
     )
     tables = f"tables {index.table_bytes / 1e6:.0f} MB in {building:.2f} s"
     n_hits = f"{len(hits.ids) / len(queries):.0f} hits per query"

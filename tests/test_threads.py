@@ -306,3 +306,29 @@ with _threads.serial_blas():
     assert {lib.get_num_threads() for lib in _threads._controller().lib_controllers} == {1}
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_short_work_is_shared_by_threads_and_returned_in_order() -> None:
+    threads = set()
+
+    def work(i: int) -> int:
+        threads.add(threading.get_ident())
+        time.sleep(0.02)
+        return i * i
+
+    assert _threads.map_short(work, range(8)) == [i * i for i in range(8)]
+    assert threading.get_ident() in threads
+    assert len(threads) == min(_threads.count_threads(), 8)
+    assert _threads.map_short(work, []) == []
+
+
+@pytest.mark.parametrize("failing", [0, 7])
+def test_an_error_in_short_work_reaches_the_caller(failing: int) -> None:
+    def work(i: int) -> int:
+        time.sleep(0.005)
+        if i == failing:
+            raise ZeroDivisionError(i)
+        return i
+
+    with pytest.raises(ZeroDivisionError):
+        _threads.map_short(work, range(8))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.multiclass import OneVsOneClassifier
-from sklearn.svm import LinearSVC
 
 from bitfold.codes import Codes
 from bitfold.datasets import Dataset
+from reproduction.experiments.linear_svm import predict_one_versus_one, predict_one_versus_rest
 from reproduction.experiments.methods import SCAN
 from reproduction.experiments.retrieval import encode_case
 from reproduction.records import Case
@@ -36,11 +35,10 @@ def _measure_accuracies(train: AnyArray, test: AnyArray, data: Dataset) -> Resul
     The paper does not say how it combined the SVMs of ten classes: one per class against the
     rest ("accuracy"), or one per pair of classes ("accuracy_ovo"), as LIBSVM does.
     """
-    machine = LinearSVC(C=_C, dual=False, random_state=0)
-    machines = {"accuracy": machine, "accuracy_ovo": OneVsOneClassifier(machine)}
+    rules = {"accuracy": predict_one_versus_rest, "accuracy_ovo": predict_one_versus_one}
     return {
-        name: 100 * float(np.mean(m.fit(train, data.labels).predict(test) == data.query_labels))
-        for name, m in machines.items()
+        name: 100 * float(np.mean(predict(train, data.labels, test, _C) == data.query_labels))
+        for name, predict in rules.items()
     }
 
 

@@ -16,7 +16,7 @@ import functools
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
@@ -202,6 +202,31 @@ def map_blocks(work: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
         finally:
             for future in pending:
                 future.cancel()
+
+
+def map_short(work: Callable[[T], R], blocks: Sequence[T]) -> list[R]:
+    """Apply ``work``, which must not use BLAS, to blocks on all cores; return the results in order.
+
+    For calls of milliseconds: this thread begins at once, while the others are still waking up, and
+    the threads of BLAS are left alone.
+    """
+    results: list[Any] = [None] * len(blocks)
+    numbers = iter(range(len(blocks)))
+
+    def work_on_rest() -> None:
+        for i in numbers:  # each number goes to one thread
+            results[i] = work(blocks[i])
+
+    n_helpers = min(count_threads(), len(blocks)) - 1
+    helpers = [_pool(os.getpid()).submit(work_on_rest) for _ in range(n_helpers)]
+    try:
+        work_on_rest()
+    finally:
+        errors = [helper.exception() for helper in helpers]
+    for error in errors:
+        if error is not None:
+            raise error
+    return results
 
 
 _JOINED_ROWS = 1024

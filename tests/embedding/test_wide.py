@@ -13,7 +13,8 @@ from bitfold.embedding.wide import WideObjective, is_wide
 
 
 def make_points(m: int, n_features: int, scale: float = 1.0) -> np.ndarray:
-    return (scale * make_blobs(m, n_features, random_state=0)[0]).astype(np.float32)
+    points: np.ndarray = scale * make_blobs(m, n_features, random_state=0)[0]
+    return points.astype(np.float32)
 
 
 @pytest.mark.parametrize(

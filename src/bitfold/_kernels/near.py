@@ -17,8 +17,11 @@ from bitfold._kernels.marks import CODES_PER_RUN, find_near, make_buffers, measu
 from bitfold._kernels.prefetching import prefetch
 from bitfold._types import Int64Array, UInt32Array, UInt64Array, Words
 
-_AHEAD = 6
+_RANGES_AHEAD = 10
 """Number of ranges that are loaded ahead."""
+
+_AHEAD = 6
+"""Number of places whose codes are loaded ahead."""
 
 _CODES_AHEAD = 12
 """Number of codes that are loaded ahead."""
@@ -70,6 +73,15 @@ def _is_found_earlier(
 
 
 @njit(nogil=True, cache=True)
+def _has_near(words: UInt64Array, word: Any, limit: int) -> bool:
+    """Return whether any word is within ``limit``; without a branch, so that it is vectorized."""
+    n_near = 0
+    for i in range(words.shape[0]):
+        n_near += popcount(words[i] ^ word) <= limit
+    return n_near > 0
+
+
+@njit(nogil=True, cache=True)
 def list_near(
     words: UInt64Array,
     begins: Int64Array,
@@ -83,20 +95,27 @@ def list_near(
     """Write the places of all words within ``limit`` of a word; return their number.
 
     The words lie in the ranges [first, last) of ``begins`` and ``ends``. Those of the next ranges
-    are loaded ahead, because each range is a cache miss. Every place is written, and overwritten
-    by the next one unless its word is near: a branch that depends on the words takes longer. So
-    ``places`` needs space for one place more.
+    are loaded ahead, because each range is a cache miss. Most ranges of random codes have no near
+    word, which is found in half the time. In crowded codes the next range is likely to have some,
+    so it is listed at once. There, every place is written, and overwritten by the next one unless
+    its word is near: a branch that depends on the words takes longer. So ``places`` needs space
+    for one place more.
     """
     filled = 0
+    is_crowded = False
     for r in range(first, last):
-        ahead = min(r + _AHEAD, last - 1)
+        ahead = min(r + _RANGES_AHEAD, last - 1)
         for e in range(
             begins[ahead], min(ends[ahead], begins[ahead] + _MAX_LOADED), _WORDS_PER_LINE
         ):
             prefetch(words, e)
+        if not is_crowded and not _has_near(words[begins[r] : ends[r]], word, limit):
+            continue
+        n_before = filled
         for e in range(begins[r], ends[r]):
             places[np.uint64(filled)] = e
             filled += popcount(words[np.uint64(e)] ^ word) <= limit
+        is_crowded = filled > n_before
     return filled
 
 

@@ -31,8 +31,8 @@ MIN_FRACTION = 1 / 10
 
 def is_wide(P: csr_array) -> bool:
     """Return whether a graph is so wide that all pairs should be computed."""
-    m = P.shape[0]
-    return m <= MAX_POINTS and P.nnz > MIN_FRACTION * m * m
+    m = int(P.shape[0])
+    return m <= MAX_POINTS and int(P.nnz) > MIN_FRACTION * m * m
 
 
 class WideObjective(Objective):

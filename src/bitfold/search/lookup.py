@@ -10,7 +10,7 @@ import numpy as np
 from bitfold._kernels import buckets
 from bitfold._kernels.keys import write_keys
 from bitfold._progress import track
-from bitfold._threads import count_threads, map_blocks
+from bitfold._threads import count_threads, map_blocks, map_short
 from bitfold._types import Int64Array, UInt64Array, Words
 from bitfold.search.results import RadiusHits
 from bitfold.search.segment import Segment
@@ -18,6 +18,9 @@ from bitfold.search.tables import TableLookup
 
 _MIN_NS_FOR_THREADS = 1e6
 """Work below this is faster on one thread."""
+
+_MAX_SHORT_NS = 1e8
+"""Work above this shows its progress."""
 
 _MIN_HITS_FOR_THREADS = 1 << 16
 """Fewer hits are written faster by one thread."""
@@ -62,10 +65,13 @@ class RadiusLookup:
     def run(self, lookup: TableLookup | None, queries: Words, radius: int) -> RadiusHits:
         """Look up by tables, or scan if there are none."""
         find = partial(self._find, radius=radius, lookup=lookup)
-        if len(queries) * self._expect_ns(lookup, radius) < _MIN_NS_FOR_THREADS:
+        expected_ns = len(queries) * self._expect_ns(lookup, radius)
+        if expected_ns < _MIN_NS_FOR_THREADS:
             return self._collect([find(queries)])
-        step = int(np.clip(len(queries) // (4 * count_threads()), 1, _MAX_QUERIES_PER_BLOCK))
+        step = int(np.clip(len(queries) // (2 * count_threads()), 1, _MAX_QUERIES_PER_BLOCK))
         blocks = [queries[i : i + step] for i in range(0, len(queries), step)]
+        if expected_ns < _MAX_SHORT_NS:
+            return self._collect(map_short(find, blocks))
         return self._collect(list(track(map_blocks(find, blocks), "search", len(blocks))))
 
     def restrict(self, segment: Segment) -> RadiusLookup:
