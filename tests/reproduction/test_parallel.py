@@ -1,0 +1,63 @@
+"""Cases in several processes."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from reproduction.artifacts import ARTIFACTS
+from reproduction.parallel import choose_process, run_in_processes
+from reproduction.protocol import Protocol
+from reproduction.records import Case, RunRecords
+from reproduction.runner import plan_runs, run_artifacts
+
+CASES = [Case("digits", method, 16, n_queries=100) for method in ("ITQ", "PCAH", "LSH")]
+
+
+def test_records_are_those_of_one_process_without_times(tmp_path: Path) -> None:
+    path, before = tmp_path / "records.jsonl", os.environ.copy()
+    finished = list(run_in_processes(CASES, path, 2))
+    assert os.environ == before
+    assert {each.case for each in finished} == set(CASES)
+    assert all(each.seconds > 0 and not each.problem for each in finished)
+    records = RunRecords(path)
+    assert all(30 < records[case]["result"]["map"] < 70 for case in CASES)
+    assert not any("fit_seconds" in record["result"] for record in records)
+
+
+def test_missing_data_do_not_end_the_other_runs(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    cases = [Case("sift1m", "ITQ", 16), CASES[0]]
+    problems = {each.case: each.problem for each in run_in_processes(cases, path, 2)}
+    assert not problems[CASES[0]]
+    assert "sift" in problems[cases[0]]
+    assert len(RunRecords(path)) == 1
+
+
+def test_cases_with_the_same_base_set_share_a_process() -> None:
+    options = (("base", "kmeans"), ("n_base_points", 400))
+    one = Case("mnist", "IMH-tSNE as published", 64, options=options)
+    others = [replace(one, n_bits=32), replace(one, method="AGH as published")]
+    for n_jobs in (2, 3, 8):
+        assert {choose_process(case, n_jobs) for case in (one, *others)} == {
+            choose_process(one, n_jobs)
+        }
+
+
+@pytest.mark.parametrize("n_jobs", [2, 4])
+def test_processes_have_about_as_many_cases(n_jobs: int) -> None:
+    plan = plan_runs(ARTIFACTS.values(), Protocol())
+    counts = Counter(choose_process(case, n_jobs) for case in plan)
+    assert len(counts) == n_jobs
+    assert max(counts.values()) < 1.5 * min(counts.values())
+
+
+def test_nothing_runs_if_all_cases_have_records(tmp_path: Path) -> None:
+    artifact = replace(ARTIFACTS["fig-mnist"], cases=lambda protocol: CASES[:1])
+    records = RunRecords(tmp_path / "records.jsonl")
+    records.add(CASES[0], {"map": 1.0})
+    assert run_artifacts([artifact], Protocol(), tmp_path, n_jobs=2) == []
+    assert len(RunRecords(tmp_path / "records.jsonl")) == 1
