@@ -78,9 +78,11 @@ def _render_verdict(verdict: Verdict, is_quick: bool) -> str:
         f"<p><b>{word}{stand_in}</b>{_explain(verdict)}</p>",
     ]
     if outcome is Outcome.FAILS:
-        reason = deviations.DISAGREEMENTS.get(statement.id, deviations.UNKNOWN_REASON)
         failed = [check.text for check in verdict.checks if not check.holds]
-        lines += [render_list(failed[1:]), f"<p>Reason: {escape(reason)}.</p>"]
+        lines.append(render_list(failed[1:]))
+        if statement.id in deviations.DISAGREEMENTS:
+            reason = deviations.DISAGREEMENTS[statement.id]
+            lines.append(f"<p>Reason: {escape(reason)}.</p>")
     return f'<li id="{statement.id}" class="{CSS_CLASSES[outcome]}">{"".join(lines)}</li>'
 
 

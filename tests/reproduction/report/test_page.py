@@ -58,7 +58,6 @@ def test_every_artifact_has_a_section(name: str, tmp_path: Path) -> None:
         assert len(rows) > 1
     verdicts = re.findall(r'<li id="[\w-]+" class="(yes|no|none)">', text)
     assert len(verdicts) == len(STATEMENTS.get(name, []))
-    assert text.count("Reason:") >= verdicts.count("no")
     # Every tag is closed.
     for tag in ("section", "table", "ul", "div", "details", "li", "p", "figure", "dl", "ol"):
         assert len(re.findall(rf"<{tag}\b", text)) == text.count(f"</{tag}>"), tag
@@ -123,7 +122,7 @@ def test_missing_and_failing_statements(tmp_path: Path) -> None:
     text = write_page(tmp_path, "fig-classify", make_classification_records(50.0))
     assert "<b>not run yet</b>" in text
     assert "<b>fails</b>: 128 bits, IMH-tSNE: 50.00, paper 94.1 (-44.10, one seed)." in text
-    assert f"Reason: {UNKNOWN_REASON}." in text
+    assert "Reason" not in text.split("What the paper says", 1)[1]
 
 
 def test_disagreement_has_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
