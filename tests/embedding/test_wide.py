@@ -8,8 +8,8 @@ from sklearn.datasets import make_blobs
 
 from bitfold.embedding.perplexity import perplexity_affinities
 from bitfold.embedding.stochastic import Objective
-from bitfold.embedding.tsne import cauchy_repulsion, kl_divergence
-from bitfold.embedding.wide import WideObjective, is_wide
+from bitfold.embedding.tsne import cauchy_repulsion, is_wide, kl_divergence
+from bitfold.embedding.wide import WideObjective
 
 
 def make_points(m: int, n_features: int, scale: float = 1.0) -> np.ndarray:

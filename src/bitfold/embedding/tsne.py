@@ -29,7 +29,7 @@ from bitfold.embedding.stochastic import (
     random_start,
     sum_over_row_blocks,
 )
-from bitfold.embedding.wide import WideObjective, is_wide
+from bitfold.embedding.wide import WideObjective
 
 EXAGGERATED_FRACTION = 0.2
 """Final fraction of the iterations in which attraction is exaggerated."""
@@ -42,6 +42,13 @@ MAX_CROWDED_DIMENSIONS = 3
 
 EARLY_EXAGGERATION = 4.0
 """... unless attraction is exaggerated at first, by the factor of the t-SNE paper."""
+
+
+MAX_WIDE_POINTS = 2048
+"""Up to this number of points, all pairs may be held: two matrices of 16 MB."""
+
+MIN_WIDE_FRACTION = 1 / 10
+"""Fraction of the pairs with an affinity above which a graph counts as wide."""
 
 
 class TSNE(StochasticEmbedding):
@@ -205,6 +212,12 @@ def split_schedule(schedule: Schedule, fraction: float) -> tuple[Schedule, Sched
         n_last, schedule.learning_rate, schedule.tolerance, partial(report, offset=n_first)
     )
     return first, last
+
+
+def is_wide(P: csr_array) -> bool:
+    """Return whether so many pairs have an affinity that computing all pairs is faster."""
+    m = int(P.shape[0])
+    return m <= MAX_WIDE_POINTS and int(P.nnz) > MIN_WIDE_FRACTION * m * m
 
 
 def kl_divergence(P: csr_array, rng: np.random.Generator) -> Objective:

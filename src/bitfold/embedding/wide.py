@@ -22,18 +22,6 @@ from bitfold.embedding.stochastic import (
     sum_over_row_blocks,
 )
 
-MAX_POINTS = 2048
-"""Up to this number of points, all pairs may be held: two matrices of 16 MB."""
-
-MIN_FRACTION = 1 / 10
-"""Fraction of the pairs with an affinity above which a graph counts as wide."""
-
-
-def is_wide(P: csr_array) -> bool:
-    """Return whether a graph is so wide that all pairs should be computed."""
-    m = int(P.shape[0])
-    return m <= MAX_POINTS and int(P.nnz) > MIN_FRACTION * m * m
-
 
 class WideObjective(Objective):
     """The cost of t-SNE, Eq. (11), along a wide graph."""
