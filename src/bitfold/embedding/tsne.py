@@ -44,8 +44,9 @@ EARLY_EXAGGERATION = 4.0
 """... unless attraction is exaggerated at first, by the factor of the t-SNE paper."""
 
 
-MAX_WIDE_POINTS = 2048
-"""Up to this number of points, all pairs may be held: two matrices of 16 MB."""
+MIN_WIDE_POINTS, MAX_WIDE_POINTS = 256, 2048
+"""Numbers of points for which all pairs may be held, in two matrices of at most 16 MB; with fewer
+points nothing is gained."""
 
 MIN_WIDE_FRACTION = 1 / 10
 """Fraction of the pairs with an affinity above which a graph counts as wide."""
@@ -217,7 +218,8 @@ def split_schedule(schedule: Schedule, fraction: float) -> tuple[Schedule, Sched
 def is_wide(P: csr_array) -> bool:
     """Return whether so many pairs have an affinity that computing all pairs is faster."""
     m = int(P.shape[0])
-    return m <= MAX_WIDE_POINTS and int(P.nnz) > MIN_WIDE_FRACTION * m * m
+    is_held = MIN_WIDE_POINTS <= m <= MAX_WIDE_POINTS
+    return is_held and int(P.nnz) > MIN_WIDE_FRACTION * m * m
 
 
 def kl_divergence(P: csr_array, rng: np.random.Generator) -> Objective:
