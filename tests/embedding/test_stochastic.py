@@ -454,7 +454,10 @@ def test_the_steps_equal_those_of_the_authors_schedule(
 def test_the_divergence_equals_that_of_the_authors_schedule(
     n_components: int, rate: float, rel: float
 ) -> None:
-    """In the plane there are many minima, and in eight dimensions nearly one."""
+    """In the plane there are many minima, and in eight dimensions nearly one.
+
+    With the authors' rate, a run of either program may end elsewhere, so medians are compared.
+    """
     base = cloud(70, 40)
     params = PUBLISHED | {"learning_rate": rate}
     method = TSNE(10, n_directions="auto", n_neighbors=69, **params)
@@ -465,7 +468,7 @@ def test_the_divergence_equals_that_of_the_authors_schedule(
         costs[seed] = divergence(P, Y)
         start = random_start(70, n_components, make_generator(seed)).astype(np.float64)
         expected[seed] = reference_tsne(P, start, Schedule(**params)).cost
-    assert costs.mean() == pytest.approx(expected.mean(), rel=rel)
+    assert np.median(costs) == pytest.approx(np.median(expected), rel=rel)
 
 
 def test_the_phases_of_the_authors_schedule() -> None:
