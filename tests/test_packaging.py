@@ -49,22 +49,27 @@ def test_classifiers_start_with_the_lowest_python() -> None:
     assert PROJECT["requires-python"] == f">={named[0]}"
 
 
-def test_dev_extra_includes_the_others() -> None:
+def list_dev_extras() -> set[str]:
+    """Return the extras that the extra ``dev`` includes."""
     (own,) = [
         Requirement(text)
         for text in PROJECT["optional-dependencies"]["dev"]
         if Requirement(text).name == PROJECT["name"]
     ]
+    return own.extras
+
+
+def test_dev_extra_includes_the_others() -> None:
     # The site and the integrations are built and tested in environments of their own.
     frameworks = {"haystack", "langchain", "llama_index", "onnx", "sentence_transformers"}
     separate = {"dev", "docs", "integrations", *frameworks}
-    assert own.extras == set(PROJECT["optional-dependencies"]) - separate
+    assert list_dev_extras() == set(PROJECT["optional-dependencies"]) - separate
 
 
 @pytest.mark.lowest
 def test_lowest_versions_are_installed() -> None:
     """If another package needs a higher version, ours must be raised to it to be tested."""
-    for each in declared(*(set(PROJECT["optional-dependencies"]) - {"docs"})):
+    for each in declared("dev", *list_dev_extras()):
         (floor,) = each.specifier
         installed, lowest = Version(metadata.version(each.name)), Version(floor.version)
         assert Version(installed.base_version) == Version(lowest.base_version), str(each)
