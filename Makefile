@@ -60,7 +60,7 @@ lowest: $(STAMP)
 	$(BIN)/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct --editable '.[dev]'
 	$(LOWEST) -m pytest -m lowest tests/test_packaging.py
 	$(LOWEST) -m pytest -n 2 --dist worksteal $(PURE)
-	$(LOWEST) -m pytest tests/io tests/search tests/datasets tests/cli tests/explorer/test_routes.py
+	$(LOWEST) -m pytest -n 2 --dist loadfile tests/io tests/search tests/datasets tests/cli tests/explorer/test_routes.py
 
 # Let the power fail at every call that changes a file; print the number of crash points.
 power-loss: $(STAMP)

@@ -22,7 +22,7 @@ METHODS: dict[str, type[Hasher]] = {
 """All methods by the names that every command uses: the class in lower case."""
 
 
-METHOD_LIST = "Methods:\n" + "\n".join(
+METHOD_LIST = "Methods:\n\n" + "\n\n".join(
     f"{name}: {(METHODS[name].__doc__ or '').splitlines()[0]}" for name in sorted(METHODS)
 )
 """The methods with one line each, for help texts."""
