@@ -50,7 +50,7 @@ def fit_machine(
         target = np.linalg.solve(hessian, 2 * C * ((y * inside) @ X))
         target_margins = y * (X @ target)
         if np.array_equal(target_margins < 1, inside):
-            return target  # the cost is quadratic here, and this is its minimum
+            return np.asarray(target, np.float64)  # the cost is quadratic here; this is its minimum
         step = 1.0
         for _ in range(_MAX_HALVINGS):
             next_w = w + step * (target - w)
