@@ -216,7 +216,7 @@ def split_schedule(schedule: Schedule, fraction: float) -> tuple[Schedule, Sched
 
 
 def is_wide(P: csr_array) -> bool:
-    """Return whether so many pairs have an affinity that computing all pairs is faster."""
+    """Return whether enough pairs have an affinity to make computing all pairs faster."""
     m = int(P.shape[0])
     is_held = MIN_WIDE_POINTS <= m <= MAX_WIDE_POINTS
     return is_held and int(P.nnz) > MIN_WIDE_FRACTION * m * m
