@@ -17,6 +17,7 @@ from bitfold import _progress
 from bitfold._progress import ignore_progress, ignore_step, show_progress, track
 from bitfold.hashers import PCAH
 from bitfold.metrics import closest_neighbors
+from bitfold.search import lookup
 
 
 @pytest.fixture
@@ -137,7 +138,10 @@ def test_long_calls_show_bars(stage: str, capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.mark.usefixtures("immediate_bars")
 @pytest.mark.parametrize("method", ["search", "within"])
-def test_long_searches_show_bars(method: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_long_searches_show_bars(
+    method: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lookup, "_MAX_SHORT_NS", 0)  # no search is too short for a bar
     packed = np.random.default_rng(0).integers(0, 256, (20_000, 8), np.uint8)
     index, queries = bf.HammingIndex(64), bf.Codes(packed[:1000], 64)
     index.add(bf.Codes(packed, 64))
