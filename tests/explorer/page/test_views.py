@@ -252,6 +252,15 @@ def wait_for_change(canvas: Locator, before: bytes) -> bytes:
     return now
 
 
+def read_when_stable(locator: Locator) -> str:
+    """Return the text of an element after the keys that were pressed have all had their effect."""
+    before, text = "", locator.inner_text()
+    while text != before:
+        locator.page.wait_for_timeout(300)
+        before, text = text, locator.inner_text()
+    return text
+
+
 def test_map_is_used_by_keyboard(visitor: Visitor) -> None:
     page = visitor.show("#explore?query=item%3Ad003")
     canvas = page.locator("canvas.marks")
@@ -264,7 +273,7 @@ def test_map_is_used_by_keyboard(visitor: Visitor) -> None:
     for key in ("ArrowLeft", "ArrowDown", "ArrowRight"):  # the query may be at the edge
         page.keyboard.press(key)
     expect(page.locator("#said")).to_have_text(re.compile(r"d\d{3}, \d, .* bits? from the query"))
-    walked = page.locator("#said").inner_text().split(",")[0]
+    walked = read_when_stable(page.locator("#said")).split(",")[0]
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(f"query=item%3A{walked}"))
 
