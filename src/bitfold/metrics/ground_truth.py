@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,7 +17,6 @@ from bitfold._types import (
     Float32Array,
     Float64Array,
     Int64Array,
-    IntpArray,
     ProgressCallback,
     SignedIntArray,
 )
@@ -48,7 +47,7 @@ def closest_neighbors(
     The answer is exact. Distances in float32 only exclude rows that are too far even if the
     rounding error is as large as it can be. The others are measured in float64, as sums of squared
     differences of the given values: integers without rounding, and equal rows always tie. Rows
-    are read in blocks, so memory stays bounded.
+    are read in blocks, twice per 256 queries, so memory stays bounded.
 
     Parameters
     ----------
@@ -117,61 +116,95 @@ def _count_neighbors(n_rows: int, share: float, k: int | None) -> int:
     return max(1, round(share * n_rows))
 
 
-class _Nearest(NamedTuple):
-    """The nearest rows of a query so far, nearest first, ties by id."""
+class _Candidates(NamedTuple):
+    """Rows that may be among the k nearest of a query, ascending, and their float32 scores.
 
-    sq_distances: Float64Array
+    ``limit`` is an upper bound on the k-th smallest distance, on the scale of the scores.
+    """
+
     ids: Int64Array
+    scores: Float32Array
+    limit: float
 
 
 def _find(X: VectorBlocks, centered: Float32Array, queries: Float64Array, k: int) -> Int64Array:
-    """Return the ids of the k closest rows of a block of queries."""
-    import faiss  # takes long to import
+    """Return the ids of the k closest rows of a block of queries.
 
-    nearest = [_Nearest(np.full(k, np.inf), np.full(k, -1))] * len(queries)
-    step = max(1, _BLOCK_BYTES // (4 * max(len(queries), X.n_features)))
-    for first, values, block in X.blocks(step):
-        scores = faiss.pairwise_distances(centered, block)
-        improve = partial(_improve, values, first)
-        jobs = zip(queries, scores, _bound_errors(centered, block), nearest, strict=True)
-        nearest = list(map_blocks(improve, jobs))
-    return np.stack([found.ids for found in nearest])
-
-
-def _improve(
-    values: AnyArray, first: int, job: tuple[Float64Array, Float32Array, float, _Nearest]
-) -> _Nearest:
-    """Merge a block of rows into the nearest rows of a query.
-
-    The job consists of the query, its squared distances in float32, the largest error of these,
-    and its nearest rows so far.
+    The rows are read twice: first to list the candidates of every query, then to measure them.
     """
-    query, scores, error, nearest = job
-    k = len(nearest.ids)
-    limit = nearest.sq_distances[-1]
-    if np.isinf(limit) and k < len(scores):
-        limit = np.partition(scores, k - 1)[k - 1] + error
+    step = max(1, _BLOCK_BYTES // (4 * max(len(queries), X.n_features)))
+    candidates = _list_candidates(X, centered, k, step)
+    sq_distances = [np.empty(len(ids)) for ids in candidates]
+    for first in range(0, len(X), step):
+        stop = min(first + step, len(X))
+        measure = partial(_measure, X.values(first, stop), first)
+        deque(map_blocks(measure, zip(queries, candidates, sq_distances, strict=True)), 0)
+    # Stable, and candidates are in the order of their ids: ties go by id.
+    orders = (np.argsort(values, kind="stable")[:k] for values in sq_distances)
+    return np.stack([ids[order] for ids, order in zip(candidates, orders, strict=True)])
+
+
+def _list_candidates(
+    X: VectorBlocks, centered: Float32Array, k: int, step: int
+) -> list[Int64Array]:
+    """Return the rows that may be among the k nearest, one ascending array per query."""
+    none = _Candidates(np.empty(0, np.int64), np.empty(0, np.float32), np.inf)
+    candidates, error = [none] * len(centered), np.zeros(len(centered))
+    for first, _, block in X.blocks(step):
+        scores = centered @ block.T
+        scores *= -2
+        scores += np.einsum("ij,ij->i", block, block)
+        error = np.maximum(error, _bound_errors(centered, block))
+        add = partial(_add_candidates, first, k)
+        candidates = list(map_blocks(add, zip(scores, error, candidates, strict=True)))
+    kept = (_drop_far(found, k, e) for found, e in zip(candidates, error, strict=True))
+    return [found.ids for found in kept]
+
+
+def _add_candidates(
+    first: int, k: int, job: tuple[Float32Array, float, _Candidates]
+) -> _Candidates:
+    """Add rows of a block to the candidates of a query, and drop some if there are many.
+
+    The job consists of the scores, their largest error, and the candidates so far.
+    """
+    scores, error, (ids, known, limit) = job
     chosen = np.flatnonzero(scores <= limit + error)
-    sq_distances = np.concatenate([nearest.sq_distances, *_measure(query, values, chosen)])
-    # Stable, and rows come in the order of their ids: ties go by id.
-    order = np.argsort(sq_distances, kind="stable")[:k]
-    return _Nearest(sq_distances[order], np.concatenate([nearest.ids, first + chosen])[order])
+    found = _Candidates(
+        np.concatenate([ids, first + chosen]), np.concatenate([known, scores[chosen]]), limit
+    )
+    return found if len(found.ids) < 2 * k else _drop_far(found, k, error)
 
 
-def _measure(query: Float64Array, values: AnyArray, chosen: IntpArray) -> Iterator[Float64Array]:
-    """Yield the exact squared distances of a query to chosen rows, some at a time."""
+def _drop_far(found: _Candidates, k: int, error: float) -> _Candidates:
+    """Drop candidates that are too far even if the rounding error is as large as it can be."""
+    limit = float(np.partition(found.scores, k - 1)[k - 1]) + error
+    is_near = found.scores <= limit + error
+    return _Candidates(found.ids[is_near], found.scores[is_near], limit)
+
+
+def _measure(
+    values: AnyArray, first: int, job: tuple[Float64Array, Int64Array, Float64Array]
+) -> None:
+    """Measure the exact squared distances of a query to its candidates in a block of rows.
+
+    The job consists of the query, its candidates, and the array of their distances.
+    """
+    query, ids, out = job
+    start, stop = np.searchsorted(ids, (first, first + len(values)))
     step = max(1, _MEASURED_BYTES // (8 * len(query)))
-    for start in range(0, len(chosen), step):
-        difference = values[chosen[start : start + step]] - query
-        yield np.einsum("ij,ij->i", difference, difference)
+    for i in range(start, stop, step):
+        part = slice(i, min(i + step, stop))
+        difference = values[ids[part] - first] - query
+        np.einsum("ij,ij->i", difference, difference, out=out[part])
 
 
 def _bound_errors(queries: Float32Array, rows: Float32Array) -> Float64Array:
-    """Return the largest possible error of float32 squared distances, per query.
+    """Return the largest possible error of |b|² - 2 x·b in float32, per query.
 
     Sums of d products in float32 have a relative error of at most d 2⁻²⁴ (Higham, Sec. 3.1), so
-    |x|² + |b|² - 2 x·b has one of at most d 2⁻²⁴ (|x| + |b|)². The 8 covers the rounding of the
-    vectors and of the three terms; the factor 2 is a margin.
+    the error is at most d 2⁻²⁴ (|x| + |b|)². The 8 covers the rounding of the vectors and of the
+    terms; the factor 2 is a margin.
     """
     sq_lengths: Float64Array = np.einsum("ij,ij->i", queries, queries, dtype=np.float64)
     longest = np.sqrt(float(np.einsum("ij,ij->i", rows, rows).max()))

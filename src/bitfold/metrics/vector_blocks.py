@@ -67,12 +67,19 @@ class VectorBlocks:
 
     def block(self, first: int, stop: int) -> VectorBlock:
         """Return the vectors at positions [first, stop)."""
-        chosen = slice(first, stop) if self.rows is None else self.rows[first:stop]
+        chosen = self._choose(first, stop)
         # Copied before the block is converted, because that releases the pages of a memory map.
         values = self._copy_values(chosen)
         if isinstance(chosen, slice):
             return VectorBlock(first, values, self.source.block(first, stop))
         return VectorBlock(first, values, self.source.take(chosen))
+
+    def values(self, first: int, stop: int) -> AnyArray:
+        """Return the values of the vectors at positions [first, stop)."""
+        return self._copy_values(self._choose(first, stop))
+
+    def _choose(self, first: int, stop: int) -> slice | Int64Array:
+        return slice(first, stop) if self.rows is None else self.rows[first:stop]
 
     def _copy_values(self, chosen: slice | Int64Array) -> AnyArray:
         """Return a copy of rows as they are compared: the given values, or of unit length."""
