@@ -30,6 +30,9 @@ _MAX_FLOAT32 = float(np.finfo(np.float32).max)
 _MIN_SQ_LENGTH = 2.0**-90
 """Sum of squares below which terms may have underflowed in float32."""
 
+_GATHER_BITS = np.uint64(0x8040201008040201)
+_HIGHEST_BYTE = np.uint64(56)
+
 _TINY = 2.0**-126
 """Smallest normal float32; rounding errors below it are absolute, not relative."""
 
@@ -128,20 +131,18 @@ def signs(
     # The largest error of two float32 sums of this length (Higham, Sec. 3.1), with a margin.
     unit = 2 * 2.0**-24 * (n_features + 32)
     reach = _longest(directions)  # as in dots
-    exact = np.empty((1, n_bits), np.float32)
+    floor = np.float32(unit * _TINY)
+    marks = np.zeros(8 * packed.shape[1], np.uint8)
     for i in range(rows.shape[0]):
         length = math.sqrt(_sq_length(rows[i]))
         slack = np.float32(unit * length)
-        floor = np.float32(unit * _TINY)
-        values = products[i]
         if not length * reach < _MAX_PRODUCT:
-            dots(rows[i : i + 1], directions, exact)
-            values = exact[0]
-        elif _count_unclear(values, lengths, thresholds, slack, floor):
+            dots(rows[i : i + 1], directions, products[i : i + 1])
+        elif _count_unclear(products[i], lengths, thresholds, slack, floor):
             for j in range(n_bits):
-                if not abs(values[j] - thresholds[j]) > slack * lengths[j] + floor:
-                    values[j] = dot(rows[i], directions[j])
-        _pack(values, thresholds, packed[i])
+                if not abs(products[i, j] - thresholds[j]) > slack * lengths[j] + floor:
+                    products[i, j] = dot(rows[i], directions[j])
+        _pack(products[i], thresholds, marks, packed[i])
 
 
 @njit(nogil=True, cache=True)
@@ -153,16 +154,22 @@ def _count_unclear(
     floor: float,
 ) -> int:
     """Count the values whose sign could be wrong, because they are close to their threshold."""
-    count = 0
+    # A count of the same width as the values is computed with wide instructions.
+    count = np.int32(0)
     for j in range(len(values)):
-        count += not abs(values[j] - thresholds[j]) > slack * lengths[j] + floor
+        is_clear = abs(values[j] - thresholds[j]) > slack * lengths[j] + floor
+        count += np.int32(0) if is_clear else np.int32(1)
     return count
 
 
 @njit(nogil=True, cache=True)
-def _pack(values: Float32Array, thresholds: Float32Array, packed: UInt8Array) -> None:
+def _pack(
+    values: Float32Array, thresholds: Float32Array, marks: UInt8Array, packed: UInt8Array
+) -> None:
+    """Pack whether values exceed thresholds; ``marks`` has a byte per bit, zeros at the end."""
+    for j in range(len(values)):
+        marks[j] = values[j] > thresholds[j]
+    eights = marks.view(np.uint64)
     for byte in range(len(packed)):
-        bits = 0
-        for j in range(8 * byte, min(8 * byte + 8, len(values))):
-            bits |= (values[j] > thresholds[j]) << (7 - j % 8)
-        packed[byte] = bits
+        # One product moves the lowest bits of eight bytes into the highest byte, first bit first.
+        packed[byte] = (eights[byte] * _GATHER_BITS) >> _HIGHEST_BYTE
