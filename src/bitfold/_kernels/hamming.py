@@ -64,6 +64,20 @@ def _count_four(queries: Words, column: Words, out: Int64Array) -> None:
 
 
 @njit(nogil=True, cache=True)
+def _count_four_wide(queries: Words, low: Words, high: Words, out: Int64Array) -> None:
+    """Count the distances of four queries of two words, as :func:`_count_four` does."""
+    a, b, c, d = queries[0, 0], queries[1, 0], queries[2, 0], queries[3, 0]
+    e, f, g, h = queries[0, 1], queries[1, 1], queries[2, 1], queries[3, 1]
+    at_a, at_b, at_c, at_d = out[0], out[1], out[2], out[3]
+    for i in range(low.shape[0]):
+        x, y = low[i], high[i]
+        at_a[np.uint64(popcount(x ^ a) + popcount(y ^ e))] += 1
+        at_b[np.uint64(popcount(x ^ b) + popcount(y ^ f))] += 1
+        at_c[np.uint64(popcount(x ^ c) + popcount(y ^ g))] += 1
+        at_d[np.uint64(popcount(x ^ d) + popcount(y ^ h))] += 1
+
+
+@njit(nogil=True, cache=True)
 def _count_one(query: Words, words: Words, buffer: UInt16Array, out: Int64Array) -> None:
     """Count the distances of one query of any width."""
     n = words.shape[1]
@@ -82,9 +96,13 @@ def count(queries: Words, words: Words, out: Int64Array) -> None:
     Queries are stored row by row, ``queries[q, w]``.
     """
     buffer = np.empty(_CHUNK, np.uint16)
-    fours = len(queries) // 4 * 4 if words.shape[0] == 1 else 0
+    n_words = words.shape[0]
+    fours = len(queries) // 4 * 4 if n_words <= 2 else 0
     for q in range(0, fours, 4):
-        _count_four(queries[q : q + 4], words[0], out[q : q + 4])
+        if n_words == 1:
+            _count_four(queries[q : q + 4], words[0], out[q : q + 4])
+        else:
+            _count_four_wide(queries[q : q + 4], words[0], words[1], out[q : q + 4])
     for q in range(fours, len(queries)):
         _count_one(queries[q], words, buffer, out[q])
 
