@@ -41,9 +41,9 @@ CHANGES = {
     "and σ is narrower.",
     "table-base-method": "The graph of t-SNE is counted in the data, all embeddings have a "
     "rotation, and σ is narrower. K-means has 20 iterations.",
-    "table-base-size": "The graph is counted in the data, and codes are rotated. In both columns "
-    "the nearest base points are searched through inverted lists beyond 2,048, and t-SNE is "
-    "approximated beyond 4,096.",
+    "table-base-size": "The graph is counted in the data, and codes are rotated; t-SNE is "
+    "approximated beyond 4,096 base points. In both columns the nearest base points are searched "
+    "through inverted lists beyond 2,048.",
     "fig-2d": "The graph is counted in the data. In two dimensions attraction is exaggerated at "
     "first in both columns.",
     "fig-cifar": "IMH has the counted graph and a rotation, AGH the narrower bandwidth.",

@@ -125,6 +125,16 @@ def test_the_estimate_reaches_nearly_the_same_cost(
     np.testing.assert_array_equal(again.Y, found.Y)
 
 
+def test_plain_tsne_computes_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    base, _ = make_blobs(1100, 20, centers=60, random_state=0)
+    P = perplexity_affinities(base.astype(np.float32), 5.0)
+    plain = Schedule(10, tolerance=None)
+    exact = tsne.tsne(P, 16, np.random.default_rng(0), plain)
+    monkeypatch.setattr(repulsion, "MAX_EXACT_POINTS", 1000)
+    found = tsne.tsne(P, 16, np.random.default_rng(0), plain)
+    np.testing.assert_array_equal(found.Y, exact.Y)
+
+
 def test_a_huge_learning_rate_does_not_overflow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repulsion, "MAX_EXACT_POINTS", 600)
     base, _ = make_blobs(700, 20, centers=80, random_state=0)

@@ -81,8 +81,9 @@ class TSNE(StochasticEmbedding):
         Momentum of the first 250 iterations, at least 0 and below 1; later it is 0.8.
     tolerance
         The descent ends if 50 iterations lower the cost by less than this fraction, and steps
-        that raise the cost much are taken back. None makes all iterations, as plain t-SNE does,
-        even if long steps scatter the points at first.
+        that raise the cost much are taken back. None is plain t-SNE: it makes all iterations, even
+        if long steps scatter the points at first, and computes all pairs, where more than 4,096
+        base points are otherwise pushed apart by neighbors and a sample.
     n_directions
         Number of principal directions of the base set along which distances for ``perplexity``
         are measured, at most as many as there are. "auto" is ``n_components``, but at least 20;
@@ -188,7 +189,7 @@ def tsne(
     belong together move closer and share their codes.
     """
     start = random_start(P.shape[0], n_components, rng)
-    objective = kl_divergence(P, rng)
+    objective = kl_divergence(P, rng, is_exact=schedule.tolerance is None)
     if exaggeration == 1:
         return descend(P, objective, start, schedule)
     first, last = split_schedule(schedule, EXAGGERATED_FRACTION)
@@ -222,14 +223,14 @@ def is_wide(P: csr_array) -> bool:
     return is_held and int(P.nnz) > MIN_WIDE_FRACTION * m * m
 
 
-def kl_divergence(P: csr_array, rng: np.random.Generator) -> Objective:
-    """Return Eq. (11), estimated if there are many points."""
+def kl_divergence(P: csr_array, rng: np.random.Generator, *, is_exact: bool = False) -> Objective:
+    """Return Eq. (11), estimated if there are many points and it need not be exact."""
     p = P.data[P.data > 0]
     negative_entropy = float(np.sum(p * np.log(p)))
     m = P.shape[0]
     if is_wide(P):
         return WideObjective(cauchy_repulsion, is_student=True, constant=negative_entropy)
-    if m <= repulsion.MAX_EXACT_POINTS:
+    if is_exact or m <= repulsion.MAX_EXACT_POINTS:
         return Objective(cauchy_repulsion, is_student=True, constant=negative_entropy)
     estimated = repulsion.NeighborListRepulsion(cauchy_estimate, m, rng)
     return Objective(estimated, True, negative_entropy, repulsion.COST_ERROR)
