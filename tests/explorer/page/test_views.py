@@ -128,6 +128,15 @@ def test_click_on_the_map_searches_with_the_item(visitor: Visitor) -> None:
     assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") == 8
 
 
+def test_a_map_that_comes_to_rest_does_not_undo_a_query(visitor: Visitor) -> None:
+    page = visitor.show("#explore")
+    page.evaluate("""() => {
+        location.hash = "#explore?query=point:77";  // the page notices it in a later task
+        bitfoldExplorer.map.events.onRest();
+    }""")
+    page.wait_for_url(re.compile("#explore.*query=item"), timeout=10_000)
+
+
 def test_items_that_tie_are_a_bucket_and_not_a_ranking(visitor: Visitor) -> None:
     page = visitor.show("#explore?query=item%3Ad017&model=1")
     bucket = page.locator(".bucket").first

@@ -18,6 +18,7 @@ export class Session {
     this.about = about;
     this.onMove = onMove;
     this.state = parse(location.hash, about.models.length);
+    this.address = location.hash;
     /** @type {Map<string, Promise<any>>} */
     this.loaded = new Map();
     this.onProgress = (/** @type {string} */ _stage, /** @type {number} */ _share) => {};
@@ -39,6 +40,7 @@ export class Session {
   /** Read the address again. */
   read() {
     this.state = parse(location.hash, this.about.models.length);
+    this.address = location.hash;
   }
 
   /** Change the state and show it. @param {Partial<State>} change */
@@ -50,8 +52,11 @@ export class Session {
 
   /** Note a change that is already visible in the address. @param {Partial<State>} change */
   note(change) {
+    // The address is ahead of the page while a move is waiting to be shown; it must not be replaced.
+    if (location.hash !== this.address) return;
     Object.assign(this.state, change);
     history.replaceState(history.state, "", location.pathname + location.search + format(this.state));
+    this.address = location.hash;
   }
 
   /** Load something once; try again after an error. @template T @param {string} name @param {() => Promise<T>} load @returns {Promise<T>} */
