@@ -1,4 +1,4 @@
-"""IMH with the authors' settings, next to a plain program that approximates nothing: `make paper`."""
+"""IMH with the authors' settings next to a plain program without approximations: `make paper`."""
 
 from __future__ import annotations
 
