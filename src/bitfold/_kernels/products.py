@@ -159,7 +159,7 @@ def _count_unclear(
     for j in range(len(values)):
         is_clear = abs(values[j] - thresholds[j]) > slack * lengths[j] + floor
         count += np.int32(0) if is_clear else np.int32(1)
-    return count
+    return int(count)
 
 
 @njit(nogil=True, cache=True)
