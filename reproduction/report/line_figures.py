@@ -76,6 +76,9 @@ def draw_grid(heading: str, rows: Sequence[Sequence[Panel]], note: str = "") -> 
             above = rows[i - 1][j].title if i else ""
             _draw_panel(axes, panel._replace(title="" if panel.title == above else panel.title))
         axes_row[0].set_ylabel(row[0].measure.label, fontsize=9)
+        if row[0].measure.scale == "log":
+            # Not earlier: a limit that is set keeps the axis from growing with the next panel.
+            axes_row[0].set_ylim(bottom=0.8 * row[0].measure.floor)
         for axes in axes_row[len(row) :]:
             axes.set_visible(False)
     # What is drawn as a line across has no randomness.
@@ -156,7 +159,6 @@ def _set_scale(axes: Axes, measure: Measure) -> None:
     if measure.scale == "log":
         axes.set_yscale("log")
         set_log_ticks(axes.yaxis)
-        axes.set_ylim(bottom=0.8 * measure.floor)
     elif measure.scale == "error":
         axes.set_yscale("function", functions=(lambda y: -np.log(np.maximum(100 - y, 0.1)),
                                                lambda z: 100 - np.exp(-z)))  # fmt: skip
