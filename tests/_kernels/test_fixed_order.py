@@ -32,18 +32,23 @@ def compute_lanes(x: Any, columns: Any, offsets: Any, limit: Any, out: Any) -> A
     return lane_scores(x, columns, offsets, limit, out)
 
 
-def add_in_order(terms: Any) -> np.float32:
-    """Add float32 terms as the kernels do: by lanes, then halves of lanes, then the rest."""
+@njit
+def compute_pair(x: Any, a: Any) -> Any:
+    return dot(x, a), sq_distance(x, a)
+
+
+def add_in_order(terms: Any) -> Any:
+    """Add terms as the kernels do: by lanes, then halves of lanes, then the rest."""
     whole = len(terms) - len(terms) % LANES
-    lanes = np.zeros(LANES, np.float32)
+    lanes = np.zeros(LANES, terms.dtype)
     for row in terms[:whole].reshape(-1, LANES):
         lanes = lanes + row
     while len(lanes) > 1:
         lanes = lanes[: len(lanes) // 2] + lanes[len(lanes) // 2 :]
-    rest = np.float32(0)
+    rest = terms.dtype.type(0)
     for term in terms[whole:]:
         rest = rest + term
-    return np.float32(lanes[0] + rest)
+    return lanes[0] + rest
 
 
 @given(st.integers(0, 100), st.integers(0, 2**32 - 1))
@@ -53,6 +58,15 @@ def test_every_rounding_is_that_of_numpy(length: int, seed: int) -> None:
     products = [add_in_order(x * other) for other in others]
     squares = [add_in_order((x - other) * (x - other)) for other in others]
     assert found == (products[0], tuple(products), squares[0], tuple(squares))
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@given(length=st.integers(0, 100), seed=st.integers(0, 2**32 - 1))
+def test_a_vector_of_doubles_makes_sums_in_double(kind: type, length: int, seed: int) -> None:
+    x, a = np.random.default_rng(seed).standard_normal((2, length))
+    a = a.astype(kind)
+    expected = add_in_order(x * a), add_in_order((x - a) * (x - a))
+    assert compute_pair(x, a) == compute_pair(a, x) == expected
 
 
 @given(st.integers(0, 40), st.integers(0, 2**32 - 1))

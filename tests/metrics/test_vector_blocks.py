@@ -20,11 +20,24 @@ def test_blocks_are_the_chosen_rows(rows: list[int] | None, metric: str) -> None
     expected = chosen / lengths if metric == "cosine" else chosen
     for step in (1, 4, 100):
         blocks = list(opened.blocks(step))
-        assert [block.first for block in blocks] == list(range(0, len(chosen), step))
-        assert np.allclose(np.concatenate([block.values for block in blocks]), expected)
-        centered = np.concatenate([block.centered for block in blocks])
+        assert [block.start for block in blocks] == list(range(0, len(chosen), step))
+        centered = np.concatenate([block.values for block in blocks])
         assert np.allclose(centered, expected - opened.source.center, atol=1e-6)
     assert len(opened) == len(chosen)
+    assert np.allclose(opened.values(1, 3), expected[1:3])
+    assert np.allclose(opened.centered(1, 3), (expected - opened.source.center)[1:3], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [(np.uint8, np.float32), (np.float32, np.float32), (np.int64, np.float64)],
+)
+def test_values_are_contiguous_and_exact(kind: type, expected: type) -> None:
+    stored = np.asfortranarray(np.abs(X).astype(kind))
+    values = VectorBlocks.open(stored, "the database", "l2", None).values(10, 30)
+    assert values.dtype == expected
+    assert values.flags.c_contiguous
+    assert np.array_equal(values, stored[10:30])
 
 
 @pytest.mark.parametrize("rows", [[], [1, 1], [2, 1], [-1], [50], [0.5], [[1]]])

@@ -21,6 +21,7 @@ LANES = 16
 """Number of partial sums: element c belongs to sum c % LANES, except for the last few."""
 
 _FLOAT = ir.FloatType()
+_DOUBLE = ir.DoubleType()
 _VECTOR = ir.VectorType(_FLOAT, LANES)
 
 
@@ -50,14 +51,20 @@ def _add_lanes(builder: Any, vector: Any) -> Any:
 def _accumulate(
     builder: Any, kind: Any, term: Any, count: Any, x: Any, others: list[Any], first: Any
 ) -> list[Any]:
-    """Sum terms of type ``kind``, a vector or a scalar, from the element ``first``."""
+    """Sum terms of type ``kind``, a vector or a scalar, from the element ``first``.
+
+    Elements of a narrower type are converted, which is exact.
+    """
     totals = [cgutils.alloca_once(builder, kind) for _ in others]
     for total in totals:
         builder.store(ir.Constant(kind, None), total)
 
     def load(data: Any, index: Any) -> Any:
-        pointer = builder.bitcast(builder.gep(data, [first]), kind.as_pointer())
-        return builder.load(builder.gep(pointer, [index]), align=4)
+        stored = data.type.pointee
+        stored = ir.VectorType(stored, LANES) if isinstance(kind, ir.VectorType) else stored
+        pointer = builder.bitcast(builder.gep(data, [first]), stored.as_pointer())
+        value = builder.load(builder.gep(pointer, [index]), align=4)
+        return value if stored == kind else builder.fpext(value, kind)
 
     with cgutils.for_range(builder, count) as loop:
         value = load(x, loop.index)
@@ -79,28 +86,37 @@ def _sum_terms(term: Any, context: Any, builder: Any, signature: Any, arguments:
     n_vectors = builder.sdiv(length, lanes)
     whole = builder.mul(n_vectors, lanes)
     start = ir.Constant(length.type, 0)
-    vectors = _accumulate(builder, _VECTOR, term, n_vectors, x, others, start)
+    element = _FLOAT if _find_sum_type(*signature.args) == types.float32 else _DOUBLE
+    vector = ir.VectorType(element, LANES)
+    vectors = _accumulate(builder, vector, term, n_vectors, x, others, start)
     n_rest = builder.sub(length, whole)
-    rest = _accumulate(builder, _FLOAT, term, n_rest, x, others, whole)
+    rest = _accumulate(builder, element, term, n_rest, x, others, whole)
     sums = [_add_lanes(builder, vector) for vector in vectors]
     return [builder.fadd(a, b) for a, b in zip(sums, rest, strict=True)]
 
 
-def _check_arrays(*arrays: Any) -> None:
+def _check_arrays(*arrays: Any, kinds: tuple[Any, ...] = (types.float32,)) -> None:
     for array in arrays:
         is_vector = isinstance(array, types.Array) and array.ndim == 1 and array.layout == "C"
-        if not is_vector or array.dtype != types.float32:
-            raise TypingError("The arguments must be contiguous vectors of float32.")
+        if not is_vector or array.dtype not in kinds:
+            names = " or ".join(map(str, kinds))
+            raise TypingError(f"The arguments must be contiguous vectors of {names}.")
+
+
+def _find_sum_type(*arrays: Any) -> Any:
+    """Return float64 if one of the arrays is, and float32 otherwise."""
+    is_wide = any(array.dtype == types.float64 for array in arrays)
+    return types.float64 if is_wide else types.float32
 
 
 def _make_single(term: Any) -> Any:
     def declare(typing_context: Any, x: Any, a: Any) -> Any:
-        _check_arrays(x, a)
+        _check_arrays(x, a, kinds=(types.float32, types.float64))
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return _sum_terms(term, context, builder, signature, arguments)[0]
 
-        return types.float32(x, a), generate
+        return _find_sum_type(x, a)(x, a), generate
 
     return intrinsic(declare)
 
@@ -119,13 +135,13 @@ def _make_tile(term: Any) -> Any:
 
 
 dot: Any = _make_single(_add_product)
-"""dot(x, a) is x·a."""
+"""dot(x, a) is x·a, in float64 if one of the vectors is."""
 
 dot_tile: Any = _make_tile(_add_product)
 """dot_tile(x, a, b, c, d) are x·a, x·b, x·c and x·d, each with the bits of ``dot``."""
 
 sq_distance: Any = _make_single(_add_square)
-"""sq_distance(x, a) is |x - a|² from differences, which avoids cancellation."""
+"""sq_distance(x, a) is |x - a|² from differences, which avoids cancellation; as for ``dot``."""
 
 sq_distance_tile: Any = _make_tile(_add_square)
 """sq_distance_tile(x, a, b, c, d) are four squared distances with the bits of ``sq_distance``."""

@@ -13,7 +13,14 @@ import numpy as np
 from numba import njit
 
 from bitfold._kernels.fixed_order import dot, sq_distance
-from bitfold._types import Float32Array, Int8Array, Int64Array, UInt16Array
+from bitfold._types import (
+    AnyArray,
+    Float32Array,
+    Float64Array,
+    Int8Array,
+    Int64Array,
+    UInt16Array,
+)
 
 _HALF_SHIFT = np.uint32(13)
 _HALF_SIGN = np.uint32(0x8000)
@@ -93,6 +100,15 @@ def measure_int8(
             for c in range(stored.shape[0]):
                 x[c] = np.float32(stored[c]) * scale
             out[i, j] = _measure(queries[i], x, is_cosine)
+
+
+@njit(nogil=True, cache=True)
+def measure_rows(
+    vectors: AnyArray, rows: Int64Array, query: Float64Array, out: Float64Array
+) -> None:
+    """Set out[i] to the squared distance in float64 between the query and row ``rows[i]``."""
+    for i in range(rows.shape[0]):
+        out[i] = sq_distance(query, vectors[rows[i]])
 
 
 @njit(nogil=True, cache=True)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
+from bitfold._kernels.rescoring import measure_rows
 from bitfold._progress import show_progress
 from bitfold._threads import map_blocks
 from bitfold._types import (
@@ -27,9 +28,6 @@ _QUERIES_PER_BLOCK = 256
 
 _BLOCK_BYTES = 32 << 20
 """Maximum size of a block of rows, and of its distances to a block of queries, in float32."""
-
-_MEASURED_BYTES = 512 << 10
-"""Maximum size of the differences that are squared together."""
 
 
 def closest_neighbors(
@@ -86,9 +84,10 @@ def closest_neighbors(
     k = _count_neighbors(len(X), share, k)
     found = np.empty((len(Q), k), np.int32 if len(X) <= np.iinfo(np.int32).max else np.int64)
     with show_progress(progress) as report:
-        for start, values, centered in Q.blocks(_QUERIES_PER_BLOCK):
-            stop = start + len(values)
-            found[start:stop] = _find(X, centered, values.astype(np.float64), k)
+        for start, centered in Q.blocks(_QUERIES_PER_BLOCK):
+            stop = start + len(centered)
+            values = Q.values(start, stop).astype(np.float64)
+            found[start:stop] = _find(X, centered, values, k)
             report("exact neighbors", stop, len(Q))
     return found
 
@@ -150,11 +149,12 @@ def _list_candidates(
     """Return the rows that may be among the k nearest, one ascending array per query."""
     none = _Candidates(np.empty(0, np.int64), np.empty(0, np.float32), np.inf)
     candidates, error = [none] * len(centered), np.zeros(len(centered))
-    for first, _, block in X.blocks(step):
-        scores = centered @ block.T
-        scores *= -2
-        scores += np.einsum("ij,ij->i", block, block)
-        error = np.maximum(error, _bound_errors(centered, block))
+    queries = -2 * centered
+    for first, block in X.blocks(step):
+        sq_lengths = np.einsum("ij,ij->i", block, block)
+        scores = queries @ block.T
+        scores += sq_lengths
+        error = np.maximum(error, _bound_errors(centered, float(sq_lengths.max())))
         add = partial(_add_candidates, first, k)
         candidates = list(map_blocks(add, zip(scores, error, candidates, strict=True)))
     kept = (_drop_far(found, k, e) for found, e in zip(candidates, error, strict=True))
@@ -192,23 +192,20 @@ def _measure(
     """
     query, ids, out = job
     start, stop = np.searchsorted(ids, (first, first + len(values)))
-    step = max(1, _MEASURED_BYTES // (8 * len(query)))
-    for i in range(start, stop, step):
-        part = slice(i, min(i + step, stop))
-        difference = values[ids[part] - first] - query
-        np.einsum("ij,ij->i", difference, difference, out=out[part])
+    measure_rows(values, ids[start:stop] - first, query, out[start:stop])
 
 
-def _bound_errors(queries: Float32Array, rows: Float32Array) -> Float64Array:
+def _bound_errors(queries: Float32Array, longest: float) -> Float64Array:
     """Return the largest possible error of |b|² - 2 x·b in float32, per query.
+
+    ``longest`` is the largest |b|².
 
     Sums of d products in float32 have a relative error of at most d 2⁻²⁴ (Higham, Sec. 3.1), so
     the error is at most d 2⁻²⁴ (|x| + |b|)². The 8 covers the rounding of the vectors and of the
     terms; the factor 2 is a margin.
     """
     sq_lengths: Float64Array = np.einsum("ij,ij->i", queries, queries, dtype=np.float64)
-    longest = np.sqrt(float(np.einsum("ij,ij->i", rows, rows).max()))
     errors: Float64Array = (
-        2 * 2.0**-24 * (queries.shape[1] + 8) * (np.sqrt(sq_lengths) + longest) ** 2
+        2 * 2.0**-24 * (queries.shape[1] + 8) * (np.sqrt(sq_lengths) + np.sqrt(longest)) ** 2
     )
     return errors

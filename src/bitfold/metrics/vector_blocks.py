@@ -4,30 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bitfold import _validation
 from bitfold._types import AnyArray, Float32Array, Int64Array
-from bitfold.io.rows import Rows
+from bitfold.io.rows import Block, Rows
 from bitfold.io.unit_length import scale_to_unit_length
 
 METRICS = ("l2", "cosine")
 """Distances of an exact search."""
-
-
-class VectorBlock(NamedTuple):
-    """Consecutive vectors.
-
-    ``first`` is the position of the first one, ``values`` are their values as stored or scaled to
-    unit length, and ``centered`` is the same relative to the center, in float32.
-    """
-
-    first: int
-    values: AnyArray
-    centered: Float32Array
 
 
 @dataclass(frozen=True)
@@ -60,33 +48,31 @@ class VectorBlocks:
         """Return the same vectors relative to another center."""
         return VectorBlocks(replace(self.source, center=center), self.rows)
 
-    def blocks(self, step: int) -> Iterator[VectorBlock]:
-        """Yield all vectors in order, ``step`` at a time."""
+    def blocks(self, step: int) -> Iterator[Block]:
+        """Yield all vectors in order, centered, ``step`` at a time."""
         for first in range(0, len(self), step):
-            yield self.block(first, min(first + step, len(self)))
+            yield Block(first, self.centered(first, min(first + step, len(self))))
 
-    def block(self, first: int, stop: int) -> VectorBlock:
-        """Return the vectors at positions [first, stop)."""
+    def centered(self, first: int, stop: int) -> Float32Array:
+        """Return the vectors at positions [first, stop) relative to the center."""
         chosen = self._choose(first, stop)
-        # Copied before the block is converted, because that releases the pages of a memory map.
-        values = self._copy_values(chosen)
         if isinstance(chosen, slice):
-            return VectorBlock(first, values, self.source.block(first, stop))
-        return VectorBlock(first, values, self.source.take(chosen))
+            return self.source.block(first, stop)
+        return self.source.take(chosen)
 
     def values(self, first: int, stop: int) -> AnyArray:
-        """Return the values of the vectors at positions [first, stop)."""
-        return self._copy_values(self._choose(first, stop))
+        """Return the vectors as they are compared: the given values, or of unit length.
+
+        The result is a contiguous copy in float32, or in float64 if float32 would round.
+        """
+        stored = self.source.matrix[self._choose(first, stop)]
+        if self.source.normalize:
+            return scale_to_unit_length(stored, self.source.owner)
+        kind = np.float32 if np.can_cast(stored.dtype, np.float32) else np.float64
+        return np.array(stored, kind, order="C")
 
     def _choose(self, first: int, stop: int) -> slice | Int64Array:
         return slice(first, stop) if self.rows is None else self.rows[first:stop]
-
-    def _copy_values(self, chosen: slice | Int64Array) -> AnyArray:
-        """Return a copy of rows as they are compared: the given values, or of unit length."""
-        stored = self.source.matrix[chosen]
-        if self.source.normalize:
-            return scale_to_unit_length(stored, self.source.owner)
-        return np.array(stored, np.float32 if np.can_cast(stored.dtype, np.float32) else float)
 
 
 def _check_rows(rows: ArrayLike, n_rows: int) -> Int64Array:

@@ -73,7 +73,7 @@ def vector_histograms(
     """
     X, Q = open_pair(database, queries, "vector_histograms", metric, rows)
     relevance.check_sizes(len(Q), len(X))
-    blocks = _measure_blocks(X, Q.block(0, len(Q)).centered)
+    blocks = _measure_blocks(X, Q.centered(0, len(Q)))
     with show_progress(progress) as report:
         on_step = partial(report, "exact ranking")
         return count_by_interval(blocks, relevance, (len(Q), len(X)), on_step)
@@ -84,7 +84,7 @@ def _measure_blocks(X: VectorBlocks, queries: Float32Array) -> Iterator[Float32A
     import faiss  # takes long to import
 
     scales = np.float32(N_BINS) / _find_far_distances(X, queries)
-    for _, _, block in X.blocks(items_per_block(len(queries), X.n_features)):
+    for _, block in X.blocks(items_per_block(len(queries), X.n_features)):
         distances = np.sqrt(np.maximum(faiss.pairwise_distances(queries, block), 0))
         yield distances * scales[:, None]
 
@@ -94,7 +94,7 @@ def _find_far_distances(X: VectorBlocks, queries: Float32Array) -> Float32Array:
     import faiss
 
     step = max(1, len(X) // _N_SAMPLED_ROWS)
-    sample = np.concatenate([X.block(i, i + 1).centered for i in range(0, len(X), step)])
+    sample = np.concatenate([X.centered(i, i + 1) for i in range(0, len(X), step)])
     sq_distances = np.maximum(faiss.pairwise_distances(queries, sample), 0)
     far: Float32Array = np.sqrt(np.quantile(sq_distances, _FAR_QUANTILE, axis=1)).astype(np.float32)
     far[far == 0] = 1
