@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -33,7 +35,7 @@ def test_blocks_are_the_chosen_rows(rows: list[int] | None, metric: str) -> None
     [(np.uint8, np.float32), (np.float32, np.float32), (np.int64, np.float64)],
 )
 def test_values_are_contiguous_and_exact(kind: type, expected: type) -> None:
-    stored = np.asfortranarray(np.abs(X).astype(kind))
+    stored: Any = np.asfortranarray(np.abs(X).astype(kind))
     values = VectorBlocks.open(stored, "the database", "l2", None).values(10, 30)
     assert values.dtype == expected
     assert values.flags.c_contiguous
