@@ -8,7 +8,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import time
-import zlib
+from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bitfold.errors import MissingDataError
+from reproduction.columns import find_column
 from reproduction.data.loader import DataLoader
+from reproduction.experiments.estimates import Durations
 from reproduction.experiments.run import run_case
 from reproduction.records import Case, RunRecords
 
@@ -57,24 +59,41 @@ def run_in_processes(cases: list[Case], path: Path, n_jobs: int) -> Iterator[Fin
     with _one_thread_per_process():
         pools = [ProcessPoolExecutor(1, mp_context=context) for _ in range(n_jobs)]
         try:
+            processes = assign_processes(cases, n_jobs, Durations(RunRecords(path)))
             yield from _collect(
-                [pools[choose_process(case, n_jobs)].submit(_run, case, path) for case in cases]
+                [
+                    pools[process].submit(_run, case, path)
+                    for case, process in zip(cases, processes, strict=True)
+                ]
             )
         finally:
             for pool in pools:
                 pool.shutdown(wait=True, cancel_futures=True)
 
 
-def choose_process(case: Case, n_jobs: int) -> int:
-    """Return the number of the process for a case.
+def assign_processes(cases: list[Case], n_jobs: int, durations: Durations) -> list[int]:
+    """Return the number of the process for each case.
 
-    Cases with the same base set go to the same process, which chooses it once.
+    Cases with the same base set go to one process, which chooses it once. Otherwise a case goes to
+    the process that would be free first.
     """
+    process_of: dict[tuple[object, ...], int] = {}
+    seconds = [0.0] * n_jobs
+    totals: dict[tuple[object, ...], float] = defaultdict(float)
+    for case in cases:
+        totals[_find_base_set(case)] += durations.estimate(case)
+    for group, total in totals.items():
+        process_of[group] = seconds.index(min(seconds))
+        seconds[process_of[group]] += total
+    return [process_of[_find_base_set(case)] for case in cases]
+
+
+def _find_base_set(case: Case) -> tuple[object, ...]:
+    """Return what the base set of a case depends on; all of a case without one."""
     options = dict(case.options)
     shared = {name: options[name] for name in ("base", "n_base_points") if name in options}
-    own = () if shared else (case.method, case.n_bits)
-    key = case.data, case.seed, case.n_queries, sorted(shared.items()), own
-    return zlib.crc32(repr(key).encode()) % n_jobs
+    own = find_column(case.method) if shared else (case.method, case.n_bits)
+    return case.data, case.seed, case.n_queries, case.n_rows, tuple(sorted(shared.items())), own
 
 
 def _collect(futures: list[Future[FinishedCase]]) -> Iterator[FinishedCase]:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from reproduction.artifacts import ARTIFACTS
-from reproduction.parallel import choose_process, run_in_processes
+from reproduction.experiments.estimates import Durations
+from reproduction.parallel import assign_processes, run_in_processes
 from reproduction.protocol import Protocol
 from reproduction.records import Case, RunRecords
 from reproduction.runner import plan_runs, run_artifacts
@@ -34,19 +35,23 @@ def test_records_have_no_times_and_missing_data_end_nothing(tmp_path: Path) -> N
 def test_cases_with_the_same_base_set_share_a_process() -> None:
     options = (("base", "kmeans"), ("n_base_points", 400))
     one = Case("mnist", "IMH-tSNE as published", 64, options=options)
-    others = [replace(one, n_bits=32), replace(one, method="AGH as published")]
+    same = [replace(one, n_bits=32), replace(one, method="AGH as published")]
+    other = [replace(one, method="AGH (bitfold)"), replace(one, seed=1), *CASES]
     for n_jobs in (2, 3, 8):
-        assert {choose_process(case, n_jobs) for case in (one, *others)} == {
-            choose_process(one, n_jobs)
-        }
+        processes = assign_processes([one, other[0], *same, *other[1:]], n_jobs, Durations())
+        assert processes[0] == processes[2] == processes[3] != processes[1]
 
 
 @pytest.mark.parametrize("n_jobs", [2, 4])
-def test_processes_have_about_as_many_cases(n_jobs: int) -> None:
-    plan = plan_runs(ARTIFACTS.values(), Protocol())
-    counts = Counter(choose_process(case, n_jobs) for case in plan)
-    assert len(counts) == n_jobs
-    assert max(counts.values()) < 1.5 * min(counts.values())
+@pytest.mark.parametrize("name", ["fig-gist", "table-base-size", "all"])
+def test_processes_take_about_as_long(name: str, n_jobs: int) -> None:
+    artifacts = [ARTIFACTS[name]] if name in ARTIFACTS else list(ARTIFACTS.values())
+    plan = plan_runs(artifacts, Protocol())
+    seconds, durations = Counter[int](), Durations()
+    for case, process in zip(plan, assign_processes(plan, n_jobs, durations), strict=True):
+        seconds[process] += round(durations.estimate(case))
+    assert len(seconds) == n_jobs
+    assert max(seconds.values()) < 1.5 * min(seconds.values())
 
 
 def test_nothing_runs_if_all_cases_have_records(tmp_path: Path) -> None:
