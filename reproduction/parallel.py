@@ -20,6 +20,7 @@ from bitfold.errors import MissingDataError
 from reproduction.columns import find_column
 from reproduction.data.loader import DataLoader
 from reproduction.experiments.estimates import Durations
+from reproduction.experiments.neighbor_cache import share_neighbors
 from reproduction.experiments.run import run_case
 from reproduction.records import Case, RunRecords
 
@@ -102,6 +103,7 @@ def _collect(futures: list[Future[FinishedCase]]) -> Iterator[FinishedCase]:
 
 
 def _run(case: Case, path: Path) -> FinishedCase:
+    share_neighbors()
     start = time.perf_counter()
     try:
         _open_records(path).run_missing([case], partial(run_case, load=_load, keep_times=False))
