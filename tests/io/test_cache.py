@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -62,6 +65,30 @@ def test_rows_are_computed_once(tmp_path: Path) -> None:
     assert load("f4", (8,)).shape == (8,)
     (tmp_path / "x.npy").write_bytes(b"junk")
     assert np.array_equal(load(), X)
+
+
+def test_second_caller_waits_for_the_first(tmp_path: Path) -> None:
+    computed: list[slice] = []
+    first_started, second_started = Event(), Event()
+
+    def compute(rows: slice) -> NDArray[Any]:
+        first_started.set()
+        assert second_started.wait(10)
+        time.sleep(0.1)  # time for the second caller to compute, too
+        computed.append(rows)
+        return X[rows]
+
+    def load() -> NDArray[Any]:
+        return cache_rows(tmp_path / "x.npy", (10,), "f8", compute, step=10, stage="x")
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(load)
+        assert first_started.wait(10)
+        second = pool.submit(load)
+        second_started.set()
+        assert np.array_equal(first.result(), second.result())
+    assert computed == [slice(0, 10)]
+    assert [path.name for path in tmp_path.iterdir()] == ["x.npy"]
 
 
 def test_progress_is_reported(tmp_path: Path) -> None:

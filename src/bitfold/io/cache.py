@@ -5,14 +5,21 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from bitfold._progress import show_progress
 from bitfold._types import AnyArray, PathLike, ProgressCallback
-from bitfold.io.atomic import create_directory, replace_atomically
+from bitfold.io.atomic import (
+    acquire_lock,
+    create_directory,
+    remove_lock,
+    replace_atomically,
+    resolve_target,
+)
 
 _HASH_BLOCK_BYTES = 16 << 20
 
@@ -111,6 +118,8 @@ def cache_rows(
 ) -> AnyArray:
     """Return an array as a memory map; compute it block by block unless the file exists.
 
+    Several processes may ask for the same file: the first computes it, and the others wait.
+
     Parameters
     ----------
     path
@@ -133,32 +142,52 @@ def cache_rows(
     Raises
     ------
     OSError
-        If the file cannot be written, or another process replaces it at the same time.
+        If the file cannot be written, or another program replaces it at the same time.
 
     Examples
     --------
     >>> cache_rows("x.npy", (4,), int, lambda rows: np.arange(4)[rows], step=2, stage="x").tolist()
     [0, 1, 2, 3]
     """
-    array = _map_file(path)
-    if array is not None and array.shape == shape and array.dtype == dtype:
+    array = _map_file(path, shape, dtype)
+    if array is not None:
         return array
-    header = {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": shape}
-    with show_progress(progress) as report, replace_atomically(path) as file:
-        np.lib.format.write_array_header_1_0(file, header)
-        for start in range(0, shape[0], step):
-            rows = slice(start, min(start + step, shape[0]))
-            file.write(np.ascontiguousarray(compute(rows), dtype).data)
-            report(stage, rows.stop, shape[0])
-    array = _map_file(path)
-    if array is None or array.shape != shape:
-        raise OSError(f"{path} was changed by another process while it was being written.")
+    # A second process waits for the first, instead of computing the same rows.
+    lock_file = f"{resolve_target(path)}.lock"
+    lock = acquire_lock(lock_file, f"{path} is being written by another process.", wait=True)
+    try:
+        array = _map_file(path, shape, dtype)
+        if array is None:
+            with show_progress(progress) as report, replace_atomically(path) as file:
+                _write_rows(file, shape, np.dtype(dtype), compute, step, partial(report, stage))
+            array = _map_file(path, shape, dtype)
+    finally:
+        remove_lock(lock)
+    if array is None:
+        raise OSError(f"{path} was changed by another program while it was being written.")
     return array
 
 
-def _map_file(path: PathLike) -> AnyArray | None:
-    """Memory-map a .npy file; return None if that is not possible."""
+def _write_rows(
+    file: BinaryIO,
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    compute: Callable[[slice], AnyArray],
+    step: int,
+    report: Callable[[int, int], None],
+) -> None:
+    header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, header)
+    for start in range(0, shape[0], step):
+        rows = slice(start, min(start + step, shape[0]))
+        file.write(np.ascontiguousarray(compute(rows), dtype).data)
+        report(rows.stop, shape[0])
+
+
+def _map_file(path: PathLike, shape: tuple[int, ...], dtype: Any) -> AnyArray | None:
+    """Memory-map a .npy file; return None unless it has an array of this shape and type."""
     try:
-        return np.lib.format.open_memmap(path, mode="r")
+        array = np.lib.format.open_memmap(path, mode="r")
     except (OSError, ValueError, EOFError):
         return None
+    return array if array.shape == shape and array.dtype == dtype else None
