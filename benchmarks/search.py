@@ -22,7 +22,7 @@ from usearch.index import search as search_usearch
 
 import bitfold as bf
 from benchmarks.data import load_sift_vectors, make_hasher, make_random_codes
-from benchmarks.measuring import Ratio, time_best, time_both, time_once
+from benchmarks.measuring import Ratio, time_both, time_once
 from bitfold import datasets
 from bitfold.datasets import Dataset
 from bitfold.errors import MissingDataError
@@ -247,27 +247,37 @@ def compare_radius() -> list[Ratio]:
         lambda: _repeat(lambda: flat.range_search(queries.packed, 3)),
     )
     ours, theirs = ours / N_REPEATS, theirs / N_REPEATS
-    best, setting = min(
-        _time_multi_hash(database, queries, *setting) for setting in MULTI_HASH_SETTINGS
-    )
     name = "radius 2, 1,000,000 × 64 bits, 1,000 queries"
     note = f"{ours * 1e3:.2f} ms, faiss flat {theirs * 1e3:.0f} ms"
-    best_note = f"{ours * 1e3:.2f} ms, IndexBinaryMultiHash{setting} {best * 1e3:.1f} ms"
     return [
         Ratio(f"{name}: times faiss flat", theirs / ours, 20, at_least=True, note=note),
-        Ratio(f"{name}: of the best MultiHash", ours / best, 1.0, note=best_note),
+        _compare_multi_hash(name, index, database, queries),
     ]
 
 
-def _time_multi_hash(
-    database: bf.Codes, queries: bf.Codes, n_tables: int, n_bits: int
-) -> tuple[float, tuple[int, int]]:
-    """Return the seconds of one setting; with more tables than the radius no flips are needed."""
-    index = faiss.IndexBinaryMultiHash(64, n_tables, n_bits)
-    index.nflip = 0
-    index.add(database.packed)
-    seconds = time_best(lambda: _repeat(lambda: index.range_search(queries.packed, 3)))
-    return seconds / N_REPEATS, (n_tables, n_bits)
+def _compare_multi_hash(
+    name: str, index: bf.HammingIndex, database: bf.Codes, queries: bf.Codes
+) -> Ratio:
+    """Compare with the best setting of faiss's hash tables; both are run equally often.
+
+    With more tables than the radius no flips are needed.
+    """
+    times = []
+    for n_tables, n_bits in MULTI_HASH_SETTINGS:
+        tables = faiss.IndexBinaryMultiHash(64, n_tables, n_bits)
+        tables.nflip = 0
+        tables.add(database.packed)
+        ours, theirs = time_both(
+            lambda: _repeat(lambda: index.within(queries, 2)),
+            lambda tables=tables: _repeat(  # type: ignore[misc]
+                lambda: tables.range_search(queries.packed, 3)
+            ),
+        )
+        times.append((theirs / N_REPEATS, (n_tables, n_bits), ours / N_REPEATS))
+    best, setting, _ = min(times)
+    ours = min(each for *_, each in times)
+    note = f"{ours * 1e3:.2f} ms, IndexBinaryMultiHash{setting} {best * 1e3:.2f} ms"
+    return Ratio(f"{name}: of the best MultiHash", ours / best, 1.0, note=note)
 
 
 N_REPEATS = 10
