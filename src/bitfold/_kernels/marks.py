@@ -21,8 +21,11 @@ from bitfold._types import Int64Array, UInt64Array, Words
 
 CODES_PER_MARK = 64
 
-CODES_PER_RUN = 1024
+CODES_PER_RUN = 2048
 """Number of codes that are compared before those that are near are looked at."""
+
+PLANES_PER_PASS = 4
+"""Number of bit planes of the weights in a weighted comparison."""
 
 _WIDTH = 4
 _WORD = ir.IntType(64)
@@ -43,11 +46,11 @@ def _count_ones(builder: Any, vector: Any) -> Any:
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [vector])
 
 
-def _check_types(words: Any, query: Any) -> None:
-    for array, n_dimensions in ((words, 2), (query, 1)):
+def _check_types(*arrays: Any) -> None:
+    for array, n_dimensions in zip(arrays, (2, 1, 2), strict=False):
         is_known = isinstance(array, types.Array) and array.layout == "C"
         if not is_known or array.dtype != types.uint64 or array.ndim != n_dimensions:
-            raise TypingError("The codes and the query must be contiguous arrays of uint64.")
+            raise TypingError("Codes, queries and planes must be contiguous arrays of uint64.")
 
 
 class _Loops:
@@ -67,11 +70,15 @@ class _Loops:
 
     def count(self, place: Any, w: Any) -> Any:
         """Count the bits of word ``w`` that differ, for the vector of codes at a place."""
+        return _count_ones(self.builder, self.differ(place, w))
+
+    def differ(self, place: Any, w: Any) -> Any:
+        """Return the bits of word ``w`` that differ, for the vector of codes at a place."""
         builder = self.builder
         first = builder.add(builder.mul(self.n_codes, w), place)
         codes = builder.bitcast(builder.gep(self.codes, [first]), _VECTOR.as_pointer())
         word = _repeat(builder, builder.load(builder.gep(self.query, [w])))
-        return _count_ones(builder, builder.xor(builder.load(codes, align=8), word))
+        return builder.xor(builder.load(codes, align=8), word)
 
     def measure(self, place: Any, n_words: int | None) -> Any:
         """Return the distances of a vector of codes."""
@@ -88,17 +95,36 @@ class _Loops:
 
     def mark(self, n_words: int | None) -> None:
         """Write the marks; the number of words is a variable if it is None."""
-        builder = self.builder
+        builder, zeros = self.builder, ir.Constant(_VECTOR, None)
         with cgutils.for_range(builder, self.n_marks) as loop:
             first = builder.mul(loop.index, ir.Constant(_WORD, CODES_PER_MARK))
             far = ir.Constant(_WORD, 0)
             for shift in range(0, CODES_PER_MARK, _WIDTH):
                 shift_value = ir.Constant(_WORD, shift)
                 distances = self.measure(builder.add(first, shift_value), n_words)
-                is_far = builder.icmp_signed(">", distances, self.limits)
+                is_far = builder.icmp_signed("<", builder.sub(self.limits, distances), zeros)
                 bits = builder.zext(builder.bitcast(is_far, ir.IntType(_WIDTH)), _WORD)
                 far = builder.or_(far, builder.shl(bits, shift_value))
             builder.store(builder.not_(far), builder.gep(self.marks, [loop.index]))
+
+
+class _WeightedLoops(_Loops):
+    """The instructions that mark codes by the bits that differ, which count by their weights."""
+
+    def __init__(self, context: Any, builder: Any, signature: Any, arguments: Any) -> None:
+        super().__init__(context, builder, signature, arguments)
+        self.planes = context.make_array(signature.args[7])(context, builder, arguments[7]).data
+
+    def count(self, place: Any, w: Any) -> Any:
+        """Sum the weights of the bits of word ``w`` that differ."""
+        builder, different, total = self.builder, self.differ(place, w), None
+        for power in range(PLANES_PER_PASS):
+            row = builder.mul(self.n_words, ir.Constant(_WORD, power))
+            plane = builder.load(builder.gep(self.planes, [builder.add(row, w)]))
+            ones = _count_ones(builder, builder.and_(different, _repeat(builder, plane)))
+            weighted = builder.shl(ones, ir.Constant(_VECTOR, [power] * _WIDTH))
+            total = weighted if total is None else builder.add(total, weighted)
+        return total
 
 
 def _make_marker(n_words: int | None = None) -> Any:
@@ -126,10 +152,40 @@ def _make_marker(n_words: int | None = None) -> Any:
     return intrinsic(declare)
 
 
+def _make_weighted_marker(n_words: int | None = None) -> Any:
+    """Return an intrinsic for weighted distances, which takes the planes of the weights, too."""
+
+    def declare(
+        typing_context: Any,
+        columns: Any,
+        start: Any,
+        query: Any,
+        n: Any,
+        limit: Any,
+        marks: Any,
+        n_marks: Any,
+        planes: Any,
+    ) -> Any:
+        _check_types(columns, query, planes)
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            _WeightedLoops(context, builder, signature, arguments).mark(n_words)
+            return context.get_dummy_value()
+
+        number = types.int64
+        arguments = (columns, number, query, number, number, marks, number, planes)
+        return types.none(*arguments), generate
+
+    return intrinsic(declare)
+
+
 _mark_1: Any = _make_marker(1)
 _mark_2: Any = _make_marker(2)
 _mark_4: Any = _make_marker(4)
 _mark_any: Any = _make_marker()
+_mark_weighted_1: Any = _make_weighted_marker(1)
+_mark_weighted_2: Any = _make_weighted_marker(2)
+_mark_weighted_any: Any = _make_weighted_marker()
 
 
 @njit(nogil=True, cache=True)
@@ -187,14 +243,68 @@ def find_near(
     if rest < stop:
         marks[n_marks] = _mark_last(columns, rest, stop, query, n_words, limit)
         n_marks += 1
+    return _list_marked(marks[:n_marks], start, near)
+
+
+@njit(nogil=True, cache=True)
+def _list_marked(marks: UInt64Array, start: int, near: Int64Array) -> int:
+    """Write the codes from ``start`` that are marked to ``near``; return their number."""
     n_near = 0
-    for m in range(n_marks):
+    for m in range(marks.shape[0]):
         mark = marks[m]
         while mark:
             near[n_near] = start + m * CODES_PER_MARK + lowest_bit(mark)
             mark &= mark - np.uint64(1)
             n_near += 1
     return n_near
+
+
+@njit(nogil=True, cache=True)
+def sum_weights(columns: Words, code: int, query: Words, planes: Words) -> int:
+    """Return the sum of the weights of the bits of a code that differ; the lowest plane is first.
+
+    There are ``PLANES_PER_PASS`` planes of weights, one row of words each.
+    """
+    total = 0
+    for w in range(columns.shape[0]):
+        x = columns[w, code] ^ query[w]
+        for power in range(PLANES_PER_PASS):
+            total += popcount(x & planes[power, w]) << power
+    return total
+
+
+@njit(nogil=True, cache=True)
+def find_near_weighted(
+    columns: Words,
+    start: int,
+    last: int,
+    query: Words,
+    planes: Words,
+    limit: int,
+    marks: UInt64Array,
+    near: Int64Array,
+) -> int:
+    """Write the codes from ``start`` whose :func:`sum_weights` is within ``limit``.
+
+    The number of codes, the buffers and the result are those of :func:`find_near`.
+    """
+    stop, n_words = min(start + CODES_PER_RUN, last), columns.shape[0]
+    n_marks = (stop - start) // CODES_PER_MARK
+    if n_words == 1:
+        _mark_weighted_1(columns, start, query, n_words, limit, marks, n_marks, planes)
+    elif n_words == 2:
+        _mark_weighted_2(columns, start, query, n_words, limit, marks, n_marks, planes)
+    else:
+        _mark_weighted_any(columns, start, query, n_words, limit, marks, n_marks, planes)
+    rest = start + n_marks * CODES_PER_MARK
+    if rest < stop:
+        mark = np.uint64(0)
+        for code in range(rest, stop):
+            is_near = sum_weights(columns, code, query, planes) <= limit
+            mark |= np.uint64(is_near) << np.uint64(code - rest)
+        marks[n_marks] = mark
+        n_marks += 1
+    return _list_marked(marks[:n_marks], start, near)
 
 
 @njit(nogil=True, cache=True)

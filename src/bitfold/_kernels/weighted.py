@@ -16,16 +16,21 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-from bitfold._kernels.hamming import popcount
+from bitfold._kernels.marks import (
+    CODES_PER_MARK,
+    CODES_PER_RUN,
+    PLANES_PER_PASS,
+    find_near_weighted,
+    make_buffers,
+    sum_weights,
+)
 from bitfold._kernels.ranking import TILE
 from bitfold._kernels.scan import CHUNK
 from bitfold._kernels.sorted_list import insert_items
-from bitfold._types import BoolArray, Float64Array, Int64Array, UInt32Array, Words
+from bitfold._types import BoolArray, Float64Array, Int64Array, UInt32Array, UInt64Array, Words
 
-N_PLANES = 8
-"""Number of bit planes: four that are read for every code, and four for the codes that are left."""
-
-_LOW_BITS = 4
+N_PLANES = 2 * PLANES_PER_PASS
+"""Number of bit planes: those that are read for every code, and those for the codes left."""
 
 MAX_LEVEL = (1 << N_PLANES) - 1
 """Largest rounded weight, in units of the scale."""
@@ -60,7 +65,7 @@ _clz: Any = intrinsic(_leading_zeros)
 
 
 @njit(nogil=True, cache=True)
-def _measure_code(words: Words, code: int, query: Words, weights: Float64Array) -> float:
+def measure_code(words: Words, code: int, query: Words, weights: Float64Array) -> float:
     """Return the sum of the weights of the bits that differ, in the order of the bits."""
     total = 0.0
     for w in range(words.shape[0]):
@@ -76,55 +81,46 @@ def _measure_code(words: Words, code: int, query: Words, weights: Float64Array) 
 def measure_weighted(words: Words, query: Words, weights: Float64Array, out: Float64Array) -> None:
     """Write the weighted distances of one query to all codes to ``out``."""
     for c in range(words.shape[1]):
-        out[c] = _measure_code(words, c, query, weights)
+        out[c] = measure_code(words, c, query, weights)
 
 
 @njit(nogil=True, cache=True)
-def _bound_codes(
-    words: Words, first: int, last: int, query: Words, planes: Words, out: Int64Array
-) -> None:
-    """Write what the high planes contribute to the bounds of the codes [first, last).
+def find_codes_within(
+    words: Words,
+    start: int,
+    last: int,
+    query: Words,
+    planes: Words,
+    limit: int,
+    marks: UInt64Array,
+    near: Int64Array,
+) -> int:
+    """Write the codes from ``start`` that the high planes bound within ``limit`` to ``near``.
 
-    This is the hot loop. It is written for four planes, because an inner loop over them would not
-    be vectorized.
+    This is the hot loop; see :func:`marks.find_near` for its arguments and its result.
     """
-    out[: last - first] = 0
-    for w in range(words.shape[0]):
-        column, word = words[w, first:last], query[w]
-        p, q, r, s = planes[4, w], planes[5, w], planes[6, w], planes[7, w]
-        for c in range(column.shape[0]):
-            x = column[c] ^ word
-            low = popcount(x & p) + 2 * popcount(x & q)
-            out[c] += low + 4 * popcount(x & r) + 8 * popcount(x & s)
+    high = planes[PLANES_PER_PASS:]
+    return find_near_weighted(
+        words, start, last, query, high, limit >> PLANES_PER_PASS, marks, near
+    )
 
 
 @njit(nogil=True, cache=True)
-def _bound_low(words: Words, code: int, query: Words, planes: Words) -> int:
-    """Return what the low planes contribute to the bound of a code."""
-    total = 0
-    for w in range(words.shape[0]):
-        x = words[w, code] ^ query[w]
-        total += popcount(x & planes[0, w]) + 2 * popcount(x & planes[1, w])
-        total += 4 * popcount(x & planes[2, w]) + 8 * popcount(x & planes[3, w])
-    return total
-
-
-@njit(nogil=True, cache=True)
-def _count_within(bounds: Int64Array, limit: int) -> int:
-    n_near = 0
-    for i in range(bounds.shape[0]):
-        n_near += bounds[i] <= limit
-    return n_near
+def bound_code(words: Words, code: int, query: Words, planes: Words) -> int:
+    """Return the bound of the distance of a code, in units of the scale."""
+    low, high = planes[:PLANES_PER_PASS], planes[PLANES_PER_PASS:]
+    total = sum_weights(words, code, query, low)
+    return total + (sum_weights(words, code, query, high) << PLANES_PER_PASS)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _to_limit(distance: float, scale: float) -> int:
+def to_limit(distance: float, scale: float) -> int:
     """Return the largest bound that a code at this distance can have."""
     return int(distance / scale * _SLACK)
 
 
 @njit(nogil=True, cache=True)
-def _rank_tile(
+def rank_tile(
     query: Words,
     weights: Float64Array,
     planes: Words,
@@ -140,7 +136,8 @@ def _rank_tile(
     filled: int,
     n_tied: int,
     limit: int,
-    buffer: Int64Array,
+    marks: UInt64Array,
+    near: Int64Array,
 ) -> tuple[int, int, int]:
     """Insert the codes [first, last) into the list of a query.
 
@@ -148,22 +145,23 @@ def _rank_tile(
     that still matters.
     """
     k = distances.shape[0]
-    for start in range(first, last, CHUNK):
-        stop = min(start + CHUNK, last)
-        _bound_codes(words, start, stop, query, planes, buffer)
-        if not _count_within(buffer[: stop - start], limit >> _LOW_BITS):
-            continue
-        for i in range(stop - start):
-            high = buffer[i] << _LOW_BITS
-            if high <= limit and high + _bound_low(words, start + i, query, planes) <= limit:
-                d = _measure_code(words, start + i, query, weights)
-                if filled == k and d > distances[k - 1]:
-                    continue
-                filled, n_tied = insert_items(
-                    start + i, d, starts, members, deleted, distances, items, filled, n_tied
-                )
-                if filled == k:
-                    limit = _to_limit(distances[k - 1], scale)
+    start = first
+    while start < last:
+        # Until the list is full, all codes are near; a short run soon finds a lower limit.
+        stop = min(start + (CODES_PER_RUN if filled == k else CODES_PER_MARK), last)
+        n_near = find_codes_within(words, start, stop, query, planes, limit, marks, near)
+        start = stop
+        for i in range(n_near):
+            if bound_code(words, near[i], query, planes) > limit:
+                continue
+            d = measure_code(words, near[i], query, weights)
+            if filled == k and d > distances[k - 1]:
+                continue
+            filled, n_tied = insert_items(
+                near[i], d, starts, members, deleted, distances, items, filled, n_tied
+            )
+            if filled == k:
+                limit = to_limit(distances[k - 1], scale)
     return filled, n_tied, limit
 
 
@@ -188,15 +186,15 @@ def rank_by_insertion(
     ``weights[q]`` has one weight per bit, ``planes[q]`` one row of words per plane, the lowest
     first; ``scales[q]`` is the unit of the planes.
     """
-    buffer = np.empty(CHUNK, np.int64)
+    marks, near = make_buffers()
     filled = np.zeros(queries.shape[0], np.int64)
     limits = np.full(queries.shape[0], MAX_LEVEL * 64 * words.shape[0])
     tile = TILE // words.shape[0] // CHUNK * CHUNK
     for begin in range(first, last, tile):
         end = min(begin + tile, last)
         for q in range(queries.shape[0]):
-            filled[q], n_tied[q], limits[q] = _rank_tile(
+            filled[q], n_tied[q], limits[q] = rank_tile(
                 queries[q], weights[q], planes[q], scales[q],
                 words, begin, end, starts, members, deleted,
-                distances[q], items[q], filled[q], n_tied[q], limits[q], buffer,
+                distances[q], items[q], filled[q], n_tied[q], limits[q], marks, near,
             )  # fmt: skip

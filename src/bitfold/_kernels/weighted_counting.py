@@ -9,20 +9,27 @@ import numpy as np
 from numba import njit
 
 from bitfold._kernels.counting import ROOM, STRIDE, count_needed, lower_limit
+from bitfold._kernels.marks import CODES_PER_RUN, make_buffers
 from bitfold._kernels.postings import count_live, count_live_from, live_item, member_range
 from bitfold._kernels.ranking import TILE
 from bitfold._kernels.scan import CHUNK
 from bitfold._kernels.weighted import (
-    _LOW_BITS,
     MAX_LEVEL,
-    _bound_codes,
-    _bound_low,
-    _count_within,
-    _measure_code,
-    _rank_tile,
-    _to_limit,
+    bound_code,
+    find_codes_within,
+    measure_code,
+    rank_tile,
+    to_limit,
 )
-from bitfold._types import BoolArray, Float64Array, Int32Array, Int64Array, UInt32Array, Words
+from bitfold._types import (
+    BoolArray,
+    Float64Array,
+    Int32Array,
+    Int64Array,
+    UInt32Array,
+    UInt64Array,
+    Words,
+)
 
 _N_BINS = 2048
 """Number of bins: wide enough to be few, narrow enough to hold few items each."""
@@ -46,7 +53,7 @@ def _start(state: Int64Array, guess: float, width: float, scale: float, n_words:
     state[_BIN], state[_LIMIT] = _N_BINS - 1, MAX_LEVEL * 64 * n_words
     if guess < np.inf:
         state[_BIN] = _to_bin(guess, width)
-        state[_LIMIT] = min(state[_LIMIT], _to_limit((state[_BIN] + 1) * width, scale))
+        state[_LIMIT] = min(state[_LIMIT], to_limit((state[_BIN] + 1) * width, scale))
 
 
 @njit(nogil=True, cache=True)
@@ -91,7 +98,7 @@ def _drop_far_items(
             cutoff = near[k - 1]
             state[_DROPPED] = 0
         state[_DROPPED] += np.searchsorted(near[:filled], cutoff, "right") - k
-        state[_LIMIT] = min(state[_LIMIT], _to_limit(cutoff, scale))
+        state[_LIMIT] = min(state[_LIMIT], to_limit(cutoff, scale))
         filled = k
     state[_FILLED] = filled
     return cutoff
@@ -153,21 +160,16 @@ def _count_tile(
     cutoff: float,
     k: int,
     width: float,
-    buffer: Int64Array,
+    marks: UInt64Array,
+    codes: Int64Array,
 ) -> float:
     """Count and append the items of the codes [first, last); return the cutoff distance."""
-    for start in range(first, last, CHUNK):
-        stop = min(start + CHUNK, last)
-        _bound_codes(words, start, stop, query, planes, buffer)
-        if not _count_within(buffer[: stop - start], state[_LIMIT] >> _LOW_BITS):
-            continue
-        for i in range(stop - start):
-            c, high = start + i, buffer[i] << _LOW_BITS
-            if high > state[_LIMIT]:
+    for start in range(first, last, CODES_PER_RUN):
+        n_codes = find_codes_within(words, start, last, query, planes, state[_LIMIT], marks, codes)
+        for c in codes[:n_codes]:
+            if bound_code(words, c, query, planes) > state[_LIMIT]:
                 continue
-            if high + _bound_low(words, c, query, planes) > state[_LIMIT]:
-                continue
-            d = _measure_code(words, c, query, weights)
+            d = measure_code(words, c, query, weights)
             near_bin = _to_bin(d, width)
             if d > cutoff or near_bin > state[_BIN]:
                 continue
@@ -175,7 +177,7 @@ def _count_tile(
             counts[near_bin] += n_live
             total, last_bin = lower_limit(counts, state[_TOTAL] + n_live, state[_BIN], k)
             if last_bin < state[_BIN]:
-                state[_LIMIT] = min(state[_LIMIT], _to_limit((last_bin + 1) * width, scale))
+                state[_LIMIT] = min(state[_LIMIT], to_limit((last_bin + 1) * width, scale))
             state[_TOTAL], state[_BIN] = total, last_bin
             if near_bin <= last_bin:
                 cutoff = _append_items(
@@ -197,15 +199,16 @@ def _guess_distance(
     members: UInt32Array,
     deleted: BoolArray,
     n_needed: int,
-    buffer: Int64Array,
+    marks: UInt64Array,
+    codes: Int64Array,
 ) -> float:
     """Return a distance that probably has k items, from a sample of the codes."""
     near, found = np.full(n_needed, np.inf), np.empty(n_needed, np.int64)
     filled, n_tied, limit = 0, 0, MAX_LEVEL * 64 * words.shape[0]
     for start in range(first, last - CHUNK + 1, CHUNK * STRIDE):
-        filled, n_tied, limit = _rank_tile(
+        filled, n_tied, limit = rank_tile(
             query, weights, planes, scale, words, start, start + CHUNK,
-            starts, members, deleted, near, found, filled, n_tied, limit, buffer,
+            starts, members, deleted, near, found, filled, n_tied, limit, marks, codes,
         )  # fmt: skip
     return float(near[n_needed - 1])
 
@@ -251,7 +254,7 @@ def rank_by_counting(
 ) -> None:
     """Rank like :func:`weighted.rank_by_insertion`, for large k."""
     n, k = distances.shape
-    buffer = np.empty(CHUNK, np.int64)
+    marks, codes = make_buffers()
     room = min(ROOM * k, max(members.shape[0], last - first))
     near, found = np.empty((n, room)), np.empty((n, room), np.int64)
     counts, state = np.zeros((n, _N_BINS), np.int32), np.zeros((n, 5), np.int64)
@@ -260,7 +263,7 @@ def rank_by_counting(
         widths[q] = weights[q].sum() / _N_BINS
         guess = _guess_distance(
             queries[q], weights[q], planes[q], scales[q], words, first, last,
-            starts, members, deleted, count_needed(k, 1 / STRIDE), buffer,
+            starts, members, deleted, count_needed(k, 1 / STRIDE), marks, codes,
         )  # fmt: skip
         _start(state[q], guess, widths[q], scales[q], words.shape[0])
     last_guesses = state[:, _BIN].copy()
@@ -271,7 +274,7 @@ def rank_by_counting(
             cutoffs[q] = _count_tile(
                 queries[q], weights[q], planes[q], scales[q], words, begin, end,
                 starts, members, deleted, near[q], found[q], counts[q], state[q], cutoffs[q],
-                k, widths[q], buffer,
+                k, widths[q], marks, codes,
             )  # fmt: skip
     for q in range(n):
         if state[q, _TOTAL] < k and last_guesses[q] < _N_BINS - 1:  # the guess was too low
@@ -280,7 +283,7 @@ def rank_by_counting(
             cutoffs[q] = _count_tile(
                 queries[q], weights[q], planes[q], scales[q], words, first, last,
                 starts, members, deleted, near[q], found[q], counts[q], state[q], np.inf,
-                k, widths[q], buffer,
+                k, widths[q], marks, codes,
             )  # fmt: skip
         _write_row(
             near[q], found[q], state[q], cutoffs[q], widths[q], distances[q], items[q], n_tied[q:]
