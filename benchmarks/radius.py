@@ -113,7 +113,7 @@ def compare_with_scan(name: str, database: bf.Codes, queries: bf.Codes) -> Ratio
     for radius in RADII:
         lookup.build_tables(radius)
         ours, theirs = time_both(
-            partial(lookup.within, queries, radius), partial(scan.within, queries, radius), 5
+            partial(lookup.within, queries, radius), partial(scan.within, queries, radius), 9
         )
         worst = max(worst, (ours / theirs, radius))
     title = f"radius {RADII[0]} to {RADII[-1]}, {len(database):,} × 64 bits, {name}: of a scan"

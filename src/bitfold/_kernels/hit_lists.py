@@ -16,7 +16,7 @@ _MAX_INSERTED = 64
 
 _DIGIT_BITS = 10
 
-_AHEAD = 16
+_AHEAD = 64
 """Number of codes whose items are loaded ahead, because each is a cache miss."""
 
 _ONE = np.uint64(1)

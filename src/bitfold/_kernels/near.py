@@ -20,7 +20,7 @@ from bitfold._types import Int64Array, UInt32Array, UInt64Array, Words
 _RANGES_AHEAD = 10
 """Number of ranges that are loaded ahead."""
 
-_AHEAD = 6
+_AHEAD = 12
 """Number of places whose codes are loaded ahead."""
 
 _CODES_AHEAD = 12
