@@ -148,6 +148,9 @@ def thorough_cases() -> Iterator[Case]:
         IMH(32, base=KMedoidsBase(300), embedding=TSNE(perplexity=20)),
         AGH(64, base=KMeansBase(2200, max_iter=4)),
         DualHasher(128),
+        IMH.as_published(64),
+        IMH.as_published(64, embedding="le"),
+        AGH.as_published(64),
     ]
     for index, hasher in enumerate(large):
         yield Case(f"12,000 rows, {type(hasher).__name__} {index}", seed(hasher), *many)

@@ -102,6 +102,7 @@ class _Loops:
             for shift in range(0, CODES_PER_MARK, _WIDTH):
                 shift_value = ir.Constant(_WORD, shift)
                 distances = self.measure(builder.add(first, shift_value), n_words)
+                # One instruction packs signs into bits; without AVX-512, comparisons take five.
                 is_far = builder.icmp_signed("<", builder.sub(self.limits, distances), zeros)
                 bits = builder.zext(builder.bitcast(is_far, ir.IntType(_WIDTH)), _WORD)
                 far = builder.or_(far, builder.shl(bits, shift_value))
