@@ -21,16 +21,18 @@ _SHIFT = 32
 def _compare_1(column: Words, centers: Words, keys: Int64Array) -> None:
     """Write the key of the nearest center of codes of one word.
 
-    This is the hot loop. Two centers at a time halve the traffic of the keys.
+    This is the hot loop. Four centers at a time divide the traffic of the keys by four.
     """
-    n_pairs = centers.shape[0] // 2 * 2
-    for c in range(0, n_pairs, 2):
-        p, q = centers[c, 0], centers[c + 1, 0]
+    n_fours = centers.shape[0] // 4 * 4
+    for c in range(0, n_fours, 4):
+        p, q, r, s = centers[c, 0], centers[c + 1, 0], centers[c + 2, 0], centers[c + 3, 0]
         for i in range(column.shape[0]):
             first = (popcount(column[i] ^ p) << _SHIFT) + c
             second = (popcount(column[i] ^ q) << _SHIFT) + c + 1
-            keys[i] = min(keys[i], min(first, second))
-    for c in range(n_pairs, centers.shape[0]):
+            third = (popcount(column[i] ^ r) << _SHIFT) + c + 2
+            fourth = (popcount(column[i] ^ s) << _SHIFT) + c + 3
+            keys[i] = min(keys[i], min(min(first, second), min(third, fourth)))
+    for c in range(n_fours, centers.shape[0]):
         p = centers[c, 0]
         for i in range(column.shape[0]):
             keys[i] = min(keys[i], (popcount(column[i] ^ p) << _SHIFT) + c)
