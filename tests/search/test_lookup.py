@@ -49,11 +49,13 @@ def assert_same(found: RadiusHits, expected: RadiusHits) -> None:
 
 
 def draw_crowded(rng: np.random.Generator, n: int, n_bits: int) -> BoolArray:
-    """Return codes around few centers, many of them equal."""
+    """Return codes around few centers, a few or many of them equal."""
     centers = rng.random((3, n_bits)) < 0.5
     noise = rng.random((n, n_bits)) < rng.choice([0.02, 0.2])
     codes: BoolArray = centers[rng.integers(0, 3, n)] ^ noise
-    return codes[rng.integers(0, n, n)]
+    n_copies = rng.choice([n // 10, n])
+    codes[:n_copies] = codes[rng.integers(0, n, n_copies)]
+    return rng.permutation(codes)
 
 
 @given(

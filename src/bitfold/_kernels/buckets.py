@@ -180,6 +180,7 @@ def probe_within(
     n_words: int,
     max_codes: int,
     n_items: int,
+    first_items: UInt32Array,
     starts: UInt32Array,
     members: UInt32Array,
     deleted: BoolArray,
@@ -189,8 +190,9 @@ def probe_within(
 
     ``ends`` receives the position where the keys of each query end. A query whose buckets have
     more than ``max_codes`` codes together scans all codes instead; see :func:`scan_codes` for
-    ``n_words``. Arrays are taken out of the tuples once and not sliced, because counting their
-    references would take as long as a lookup within a small radius.
+    ``n_words``. Codes and items are related as in :func:`append_items`. Arrays are taken out of the
+    tuples once and not sliced, because counting their references would take as long as a lookup
+    within a small radius.
     """
     key_places, key_values = part_keys
     words, order, bucket_starts, firsts, word_columns = tables
@@ -241,7 +243,9 @@ def probe_within(
                     )  # fmt: skip
         if n_near:
             previous = filled
-            keys, filled = append_items(codes[:n_near], starts, members, deleted, keys, filled)
+            keys, filled = append_items(
+                codes[:n_near], first_items, starts, members, deleted, keys, filled
+            )
             sort_keys(keys[previous:filled], n_items, radius)
         ends[q] = filled
     return keys[:filled]
@@ -274,7 +278,7 @@ def scan_within(
             found = reserve(found, n_found + last - first)
             n_found = scan_codes(columns, first, last, queries[q], radius, n_words, found, n_found)
             found_ends[t, q] = n_found
-    codes = np.empty(n_codes, np.uint64)
+    codes, first_items = np.empty(n_codes, np.uint64), np.empty(0, np.uint32)
     keys, filled = np.empty(16 * n, np.uint64), 0
     for q in range(n):
         n_near = 0
@@ -284,7 +288,9 @@ def scan_within(
             codes[n_near : n_near + end - begin] = found[begin:end]
             n_near += end - begin
         previous = filled
-        keys, filled = append_items(codes[:n_near], starts, members, deleted, keys, filled)
+        keys, filled = append_items(
+            codes[:n_near], first_items, starts, members, deleted, keys, filled
+        )
         sort_keys(keys[previous:filled], n_items, radius)
         ends[q] = filled
     return keys[:filled]

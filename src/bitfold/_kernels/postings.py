@@ -14,6 +14,19 @@ from numba import njit
 
 from bitfold._types import BoolArray, UInt32Array
 
+HAS_OTHERS = np.uint32(1 << 31)
+"""Added to the first item of a code that has others; items are below it."""
+
+
+@njit(nogil=True, cache=True)
+def list_first_items(starts: UInt32Array, members: UInt32Array) -> UInt32Array:
+    """Return the first item of each code, with :data:`HAS_OTHERS` if it is not the only one."""
+    firsts = np.empty(starts.shape[0] - 1, np.uint32)
+    for code in range(firsts.shape[0]):
+        has_others = starts[code + 1] - starts[code] > 1
+        firsts[code] = members[starts[code]] | (HAS_OTHERS if has_others else np.uint32(0))
+    return firsts
+
 
 @njit(nogil=True, cache=True)
 def member_range(code: int, starts: UInt32Array) -> tuple[Any, Any]:

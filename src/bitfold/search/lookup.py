@@ -101,14 +101,16 @@ class RadiusLookup:
         segment = self._segment
         n_words = segment.tables.plan_scan(segment.words, radius).n_words
         ends = np.empty(len(queries), np.int64)
-        rest = (segment.n_items, *segment.postings, ends)
         if lookup is None:
-            keys = buckets.scan_within(queries, segment.words, radius, n_words, *rest)
+            keys = buckets.scan_within(
+                queries, segment.words, radius, n_words, segment.n_items, *segment.postings, ends
+            )
         else:
             tables, probes, plan = lookup
             keys = buckets.probe_within(
                 queries, segment.words, tables.keys, tables.arrays, probes,
-                radius, n_words, plan.max_codes, *rest,
+                radius, n_words, plan.max_codes,
+                segment.n_items, segment.first_items, *segment.postings, ends,
             )  # fmt: skip
         return _Matches(keys, ends)
 

@@ -102,6 +102,11 @@ class Segment:
         """The arrays that say which items have a code."""
         return self.starts, self.members, self.deleted
 
+    @property
+    def first_items(self) -> UInt32Array:
+        """The first item of each code for fast lookup, or empty, see :class:`TableCache`."""
+        return self.tables.list_first_items(self.starts, self.members)
+
     @lazy_property
     def live(self) -> BoolArray:
         """Whether each item is still present."""

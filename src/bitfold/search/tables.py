@@ -6,10 +6,10 @@ from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 
-from bitfold._kernels import buckets
+from bitfold._kernels import buckets, postings
 from bitfold._kernels.buckets import BucketArrays, PartKeys, ProbeArrays
 from bitfold._threads import SharedLock, map_blocks
-from bitfold._types import Int64Array, Words
+from bitfold._types import Int64Array, UInt32Array, Words
 from bitfold.search.arrays import read_only
 from bitfold.search.parts import CodeSample, Parts, choose_columns, make_masks
 from bitfold.search.plan import (
@@ -25,6 +25,9 @@ from bitfold.search.plan import (
     rate_parts,
     scan_fully,
 )
+
+_LEAST_DISTINCT_SHARE = 0.75
+"""First items are listed if there are more codes than this share of the items."""
 
 _MAX_SLOWDOWN = 1.5
 """Tables of another radius are used if the lookup takes at most this many times as long."""
@@ -141,6 +144,7 @@ class TableCache:
         self._max_bytes = np.inf
         self._loaded: tuple[Tables, ...] | None = None if storage else ()
         self._sample: CodeSample | None = None
+        self._first_items: UInt32Array | None = None
         # By radius. A decision is a lookup, or None if a scan is faster.
         self._decisions: dict[int, TableLookup | None] = {}
         self._plans: dict[int, Plan | None] = {}
@@ -152,8 +156,9 @@ class TableCache:
 
     @property
     def n_bytes(self) -> int:
-        """Memory of the tables."""
-        return sum(tables.n_bytes for tables in self._tables)
+        """Memory of the tables and of what belongs to them."""
+        n_bytes = 0 if self._first_items is None else self._first_items.nbytes
+        return n_bytes + sum(tables.n_bytes for tables in self._tables)
 
     def adopt(self, other: TableCache) -> None:
         """Keep the tables of another cache, whose codes are the same."""
@@ -206,6 +211,26 @@ class TableCache:
         tables = Tables.build(columns, plan.parts, word_columns)
         return TableLookup.make(tables, plan, len(columns))
 
+    def list_first_items(self, starts: UInt32Array, members: UInt32Array) -> UInt32Array:
+        """Return the first items of the codes; an empty array if that does not pay off.
+
+        It pays off if some codes have several items, but most have one, which is then found with
+        one cache miss less.
+        """
+        first_items = self._first_items
+        if first_items is None:
+            with self._lock:
+                n_codes, n_items = len(starts) - 1, len(members)
+                pays_off = n_items and n_codes > _LEAST_DISTINCT_SHARE * n_items
+                n_bytes = sum(tables.n_bytes for tables in self._tables) + 4 * n_codes
+                first_items = (
+                    postings.list_first_items(starts, members)
+                    if pays_off and n_bytes <= self._max_bytes
+                    else np.empty(0, np.uint32)
+                )
+                self._first_items = first_items
+        return first_items
+
     def draw(self, columns: Words) -> CodeSample:
         """Return the sample by which plans are compared."""
         if self._sample is None:
@@ -239,6 +264,7 @@ class TableCache:
                 if lookup is not None and lookup.tables is dropped:
                     del self._decisions[radius], self._scanned_ns[radius]
         self._loaded = tuple(tables)
+        self._first_items = None
         if self._storage is not None:
             self._storage.save(tables)
 
