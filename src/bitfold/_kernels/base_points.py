@@ -13,6 +13,7 @@ import math
 import numpy as np
 from numba import njit
 
+from bitfold._kernels.sorted_list import insert
 from bitfold._types import Float32Array, Float64Array, Int32Array, Int64Array
 
 
@@ -256,6 +257,23 @@ def add_near(
             for c in range(n_components):
                 force[c] += push * (y[c] - other[c])
     return total
+
+
+@njit(nogil=True, cache=True)
+def largest_in_rows(
+    indptr: Int32Array, indices: Int32Array, values: Float64Array, first: int, out: Int64Array
+) -> None:
+    """Write the columns of the largest values of sparse rows, if they are positive.
+
+    The rows begin with number ``first`` of a square matrix, whose diagonal is left out. Of equal
+    values, the first columns are taken. Rows with too few values are filled up with -1.
+    """
+    negated = np.empty(out.shape[1])
+    for i in range(out.shape[0]):
+        out[i], filled = -1, 0
+        for e in range(indptr[i], indptr[i + 1]):
+            if indices[e] != first + i and values[e] > 0:
+                filled = insert(negated, out[i], filled, -values[e], indices[e])
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bitfold import _validation
+from bitfold._kernels import base_points
 from bitfold._linalg.principal import N_DIRECTIONS, is_wide, randomized_directions
 from bitfold._threads import map_rows, serial_blas
 from bitfold._types import Float32Array, Int64Array, Seed
@@ -204,14 +205,13 @@ def neighborhood_recall(held_out: Float32Array, base: Float32Array) -> float:
     for start in range(0, len(held_out), _BLOCK_ROWS):
         rows = np.arange(start, min(start + _BLOCK_ROWS, len(held_out)))
         exact = _exact_neighbors(held_out, rows)
-        similarity = (weights[rows] @ transposed).toarray()
-        similarity[np.arange(len(rows)), rows] = 0
-        k = exact.shape[1]
-        close = np.argsort(-similarity, axis=1, kind="stable")[:, :k]
-        shares_any = np.take_along_axis(similarity, close, axis=1) > 0
-        is_exact = (close[:, :, None] == exact[:, None]).any(axis=2)
-        n_found += int((is_exact & shares_any).sum())
-    return float(n_found / max(len(held_out) * k, 1))
+        similarity = weights[rows] @ transposed
+        close = np.empty(exact.shape, np.int64)
+        base_points.largest_in_rows(
+            similarity.indptr, similarity.indices, similarity.data, start, close
+        )
+        n_found += int((close[:, :, None] == exact[:, None]).sum())
+    return float(n_found / max(len(held_out) * exact.shape[1], 1))
 
 
 def _exact_neighbors(points: Float32Array, rows: Int64Array) -> Int64Array:

@@ -252,8 +252,8 @@ class AGH(BaseSetHasher):
         base_rng, sample_rng = _validation.spawn_generators(self.random_state, 2)
         points = base.choose(rows, rng=base_rng, on_step=partial(progress, "base set")).points
         nearest = index_base_points(points, n_neighbors, owner)
-        sample = rows.sample(N_SAMPLE_ROWS, sample_rng)
-        sigma = choose_bandwidth(bandwidth, nearest, sample)
+        neighbors = nearest.find(rows.sample(N_SAMPLE_ROWS, sample_rng))
+        sigma = choose_bandwidth(bandwidth, neighbors, len(points))
         limit = n_layers * (len(points) - 1)
         why = f"n_layers * (anchors - 1) = {limit}"
         n_bits = _validation.check_n_bits(self.n_bits, owner, limit, why)

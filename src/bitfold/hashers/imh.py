@@ -18,7 +18,7 @@ from bitfold.hashers.base.base_set import BaseSetHasher
 from bitfold.hashers.strategies import BASE_STRATEGIES, EMBEDDINGS
 from bitfold.induction import check_bandwidth_rule, choose_bandwidth, induce
 from bitfold.io.rows import Rows
-from bitfold.neighbors import NearestBasePoints, NeighborBlocks, index_base_points
+from bitfold.neighbors import NeighborBlocks, Neighbors, index_base_points
 from bitfold.rotation import itq, unit_rows
 from bitfold.subspace import discriminant, project_with_learner
 
@@ -104,7 +104,8 @@ def fit_imh(
         n_components = n_components or _default_components(embedding, points, n_wanted)
     directions = find_directions(sample, n_directions)
     nearest = index_base_points(points, n_neighbors, rows.owner, directions)
-    sigma = choose_bandwidth(bandwidth, nearest, sample)
+    neighbors = nearest.find(sample)
+    sigma = choose_bandwidth(bandwidth, neighbors, len(points))
     Y = embedding.embed(
         nearest.points,
         n_components,
@@ -118,7 +119,7 @@ def fit_imh(
         Y = discriminant(Y, labels, n_wanted, rows.owner)
     bit_embedding = Y
     if rotation is not None:
-        bit_embedding = rotate(Y, sample, nearest, sigma, rotation_rng)
+        bit_embedding = rotate(Y, neighbors, sigma, rotation_rng)
         progress("rotation", 1, 1)
     found = (nearest.points, directions, reason, nearest.k, sigma, Y, bit_embedding)
     return IMHState(Y.shape[1], *found)
@@ -154,17 +155,13 @@ def _default_components(embedding: Embedding, points: Float32Array, n_bits: int)
 
 
 def rotate(
-    Y: Float32Array,
-    sample: Float32Array,
-    nearest: NearestBasePoints,
-    bandwidth: float,
-    rng: np.random.Generator,
+    Y: Float32Array, neighbors: Neighbors, bandwidth: float, rng: np.random.Generator
 ) -> Float32Array:
-    """Center and rotate the base embedding to reduce the quantization loss of the sample (Sec. 5).
+    """Center and rotate the base embedding to reduce the quantization loss of a sample (Sec. 5).
 
     A weighted mean commutes with a rotation, so nothing needs to be rotated when encoding.
     """
-    V = induce(nearest.find(sample), Y, bandwidth)
+    V = induce(neighbors, Y, bandwidth)
     mean = V.mean(axis=0)
     R = itq(unit_rows(V - mean), rng).matrix
     return np.ascontiguousarray((Y - mean) @ R)

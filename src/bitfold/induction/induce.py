@@ -9,7 +9,7 @@ import numpy as np
 from bitfold import _validation
 from bitfold._kernels.induction import weighted_mean
 from bitfold._types import Float32Array
-from bitfold.neighbors import NearestBasePoints, Neighbors, mean_kth_distance
+from bitfold.neighbors import Neighbors, mean_kth_distance
 
 KTH_DISTANCE = "kth_distance"
 """The rule of the paper's authors: the mean distance to the k-th nearest base point."""
@@ -107,19 +107,17 @@ def check_bandwidth_rule(value: Any, owner: str) -> float | str | None:
     return value
 
 
-def choose_bandwidth(
-    rule: float | str | None, nearest: NearestBasePoints, sample: Float32Array
-) -> float:
+def choose_bandwidth(rule: float | str | None, neighbors: Neighbors, n_base_points: int) -> float:
     """Return σ, learned from the nearest base points of a sample unless it is given.
 
     Parameters
     ----------
     rule
         A result of :func:`check_bandwidth_rule`.
-    nearest
-        The indexed base set.
-    sample
-        Some rows of the training data.
+    neighbors
+        The nearest base points of some rows of the training data.
+    n_base_points
+        Number of base points.
 
     Returns
     -------
@@ -127,14 +125,12 @@ def choose_bandwidth(
 
     Examples
     --------
-    >>> from bitfold.neighbors import index_base_points
-    >>> nearest = index_base_points(np.eye(2, dtype=np.float32), 1, "IMH")
-    >>> choose_bandwidth("kth_distance", nearest, np.zeros((1, 2), np.float32))
-    1.0
+    >>> neighbors = Neighbors(np.array([[0, 1]], np.int32), np.array([[1.0, 9.0]]))
+    >>> choose_bandwidth("kth_distance", neighbors, 2)
+    3.0
     """
     if isinstance(rule, float):
         return rule
-    found = nearest.find(sample)
     if rule == KTH_DISTANCE:
-        return mean_kth_distance([found])
-    return learn_bandwidth(found, len(nearest.points))
+        return mean_kth_distance([neighbors])
+    return learn_bandwidth(neighbors, n_base_points)
