@@ -300,3 +300,15 @@ def test_invalid_parameters_raise(kind: type[SDH], name: str, value: Any) -> Non
 def test_equal_rows_raise(kind: type[SDH]) -> None:
     with pytest.raises(DataError, match="equal under the kernel"):
         kind(8).fit(np.ones((20, 4)), np.arange(20) % 2)
+
+
+@pytest.mark.parametrize("kind", [SDH, FSDH])
+def test_too_little_regularization_raises(kind: type[SDH]) -> None:
+    hasher = kind(8, n_anchors=500, bandwidth=300.0, regularization=1e-12, random_state=0)
+    with pytest.raises(ParameterError, match="regularization of .* must be larger"):
+        hasher.fit(X, Y)
+
+
+def test_bandwidths_whose_trial_cannot_be_solved_are_not_chosen() -> None:
+    hasher = FSDH(8, n_anchors=1000, regularization=1e-7, random_state=0).fit(X, Y)
+    assert hasher.bandwidth_ < 30

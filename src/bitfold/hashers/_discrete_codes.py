@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from scipy.linalg import LinAlgError
 from scipy.sparse import csr_array
 
 from bitfold import _validation
@@ -26,6 +27,7 @@ from bitfold._types import (
     StepCallback,
     UInt8Array,
 )
+from bitfold.errors import ParameterError
 from bitfold.hashers._iterations import IterativeMixin
 from bitfold.hashers._kernel_regression import (
     Anchors,
@@ -285,15 +287,19 @@ class DiscreteCodeHasher(SupervisedMixin, IterativeMixin, KernelHasher):
             labeled = labeled.sample(n_samples, sample_rng)
         anchors = choose_anchors(rows, labeled, n_anchors, self.bandwidth, ridge, anchor_rng)
         progress("bandwidth", 1, 1)
-        fit = learn_codes(
-            LabeledKernels(rows, labeled, anchors),
-            n_bits,
-            partial(self._relate_labels, fit_weight=weight),
-            regularization=ridge,
-            max_iter=max_iter,
-            rng=code_rng,
-            on_step=partial(progress, "bits"),
-        )
+        try:
+            fit = learn_codes(
+                LabeledKernels(rows, labeled, anchors),
+                n_bits,
+                partial(self._relate_labels, fit_weight=weight),
+                regularization=ridge,
+                max_iter=max_iter,
+                rng=code_rng,
+                on_step=partial(progress, "bits"),
+            )
+        except LinAlgError:
+            requirement = "larger, because the kernels of these rows are almost dependent"
+            raise ParameterError("regularization", owner, requirement, ridge) from None
         A = fit.coefficients.T
         thresholds = A @ anchors.mean - fit.intercepts
         return self._fitted_kernels(anchors.points, anchors.bandwidth, A, thresholds)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from bitfold import _validation
 from bitfold._types import Float32Array, Float64Array, Int64Array
@@ -88,6 +88,11 @@ def factor_ridge(gram: Float64Array, total: Float64Array, n: int, regularization
 
     ``gram`` is the sum of the products of kernels, ``total`` the sum of kernels; the
     ``regularization`` is in units of their mean variance.
+
+    Raises
+    ------
+    LinAlgError
+        If the regularization is so small that rounding errors make the problem singular.
     """
     mean = total / n
     gram = gram - n * np.outer(mean, mean)
@@ -158,8 +163,12 @@ def learn_bandwidth(
     errors = []
     for width in WIDTHS:
         K = gaussian_kernel(sample, anchors, width * scale)
-        predicted = _predict_held_out(K, targets, kept, held_out, regularization)
-        errors.append(float(np.mean((targets[held_out] - predicted) ** 2)))
+        try:
+            predicted = _predict_held_out(K, targets, kept, held_out, regularization)
+        except LinAlgError:  # wide kernels are nearly equal
+            errors.append(np.inf)
+        else:
+            errors.append(float(np.mean((targets[held_out] - predicted) ** 2)))
     return float(WIDTHS[int(np.argmin(errors))] * scale)
 
 
