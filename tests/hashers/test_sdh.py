@@ -305,7 +305,7 @@ def test_equal_rows_raise(kind: type[SDH]) -> None:
 @pytest.mark.parametrize("kind", [SDH, FSDH])
 def test_too_little_regularization_raises(kind: type[SDH]) -> None:
     hasher = kind(8, n_anchors=500, bandwidth=300.0, regularization=1e-12, random_state=0)
-    with pytest.raises(ParameterError, match="regularization of .* must be larger"):
+    with pytest.raises(ParameterError, match=r"regularization of .* must be larger"):
         hasher.fit(X, Y)
 
 
