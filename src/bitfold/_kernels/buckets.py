@@ -17,6 +17,7 @@ from numba import njit
 
 from bitfold._kernels.hit_lists import append_items, reserve, sort_keys
 from bitfold._kernels.near import append_near, list_near, scan_codes
+from bitfold._kernels.postings import ItemTable
 from bitfold._kernels.prefetching import prefetch
 from bitfold._kernels.ranking import TILE
 from bitfold._types import BoolArray, Int64Array, UInt32Array, UInt64Array, Words
@@ -180,7 +181,7 @@ def probe_within(
     n_words: int,
     max_codes: int,
     n_items: int,
-    first_items: UInt32Array,
+    table: ItemTable,
     starts: UInt32Array,
     members: UInt32Array,
     deleted: BoolArray,
@@ -244,7 +245,7 @@ def probe_within(
         if n_near:
             previous = filled
             keys, filled = append_items(
-                codes[:n_near], first_items, starts, members, deleted, keys, filled
+                codes[:n_near], table, starts, members, deleted, keys, filled
             )
             sort_keys(keys[previous:filled], n_items, radius)
         ends[q] = filled
@@ -258,6 +259,7 @@ def scan_within(
     radius: int,
     n_words: int,
     n_items: int,
+    table: ItemTable,
     starts: UInt32Array,
     members: UInt32Array,
     deleted: BoolArray,
@@ -278,7 +280,7 @@ def scan_within(
             found = reserve(found, n_found + last - first)
             n_found = scan_codes(columns, first, last, queries[q], radius, n_words, found, n_found)
             found_ends[t, q] = n_found
-    codes, first_items = np.empty(n_codes, np.uint64), np.empty(0, np.uint32)
+    codes = np.empty(n_codes, np.uint64)
     keys, filled = np.empty(16 * n, np.uint64), 0
     for q in range(n):
         n_near = 0
@@ -288,9 +290,7 @@ def scan_within(
             codes[n_near : n_near + end - begin] = found[begin:end]
             n_near += end - begin
         previous = filled
-        keys, filled = append_items(
-            codes[:n_near], first_items, starts, members, deleted, keys, filled
-        )
+        keys, filled = append_items(codes[:n_near], table, starts, members, deleted, keys, filled)
         sort_keys(keys[previous:filled], n_items, radius)
         ends[q] = filled
     return keys[:filled]

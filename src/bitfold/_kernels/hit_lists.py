@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from bitfold._kernels.keys import item_of
-from bitfold._kernels.postings import HAS_OTHERS
+from bitfold._kernels.postings import IS_SHARED, ItemTable
 from bitfold._kernels.prefetching import prefetch
 from bitfold._types import BoolArray, Int64Array, UInt32Array, UInt64Array
 
@@ -37,7 +37,7 @@ def reserve(keys: UInt64Array, n_keys: Any) -> UInt64Array:
 @njit(nogil=True, cache=True)
 def append_items(
     codes: UInt64Array,
-    first_items: UInt32Array,
+    table: ItemTable,
     starts: UInt32Array,
     members: UInt32Array,
     deleted: BoolArray,
@@ -46,38 +46,42 @@ def append_items(
 ) -> tuple[UInt64Array, int]:
     """Append the keys of the live items of some codes, given as keys.
 
-    ``first_items`` are the first items of the codes, see :func:`list_first_items`, or empty. With
-    them, a code with one item is one cache miss instead of two. Return the array, which is larger
-    if there was no space, and the new number of keys. The loops call no function, which would take
-    longer than the work itself.
+    Return the array, which is larger if there was no space, and the new number of keys. The loops
+    call no function, which would take longer than the work itself.
     """
     n, n_keys = codes.shape[0], np.int64(filled)
+    firsts, shared = table
     if not starts.shape[0]:
         keys = reserve(keys, n_keys + n)
         for i in range(n):
             keys[filled] = codes[i]
             filled += not deleted.shape[0] or not deleted[item_of(codes[i])]
         return keys, filled
-    has_firsts = first_items.shape[0] > 0
+    if firsts.shape[0]:
+        keys = reserve(keys, n_keys + n + shared.shape[0])
+        for i in range(n):
+            prefetch(firsts, np.int64(item_of(codes[min(i + _AHEAD, n - 1)])))
+            first, distance = np.uint64(firsts[item_of(codes[i])]), codes[i] & _DISTANCE_MASK
+            if first < IS_SHARED:
+                keys[filled] = distance | first
+                filled += not deleted.shape[0] or not deleted[first]
+                continue
+            place = first - np.uint64(IS_SHARED)
+            # There is space for all items, unless the tables come from a forged file.
+            n_shared = min(np.int64(shared[place]), keys.shape[0] - filled - (n - i))
+            for e in range(place + _ONE, place + _ONE + np.uint64(max(n_shared, 0))):
+                item = np.uint64(shared[e])
+                keys[filled] = distance | item
+                filled += not deleted.shape[0] or not deleted[item]
+        return keys, filled
     for i in range(n):
         code, ahead = item_of(codes[i]), np.int64(item_of(codes[min(i + _AHEAD, n - 1)]))
-        if has_firsts:
-            prefetch(first_items, ahead)
-            if not first_items[code] & HAS_OTHERS:
-                n_keys += 1
-                continue
-        else:
-            prefetch(starts, ahead)
+        prefetch(starts, ahead)
         prefetch(members, np.int64(starts[code]))
         n_keys += np.int64(starts[code + _ONE]) - np.int64(starts[code])
     keys = reserve(keys, n_keys)
     for i in range(n):
         code, distance = item_of(codes[i]), codes[i] & _DISTANCE_MASK
-        if has_firsts and not first_items[code] & HAS_OTHERS:
-            item = np.uint64(first_items[code])
-            keys[filled] = distance | item
-            filled += not deleted.shape[0] or not deleted[item]
-            continue
         for e in range(np.uint64(starts[code]), np.uint64(starts[code + _ONE])):
             item = np.uint64(members[e])
             keys[filled] = distance | item

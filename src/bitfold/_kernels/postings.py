@@ -7,25 +7,53 @@ are none.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
 from bitfold._types import BoolArray, UInt32Array
 
-HAS_OTHERS = np.uint32(1 << 31)
-"""Added to the first item of a code that has others; items are below it."""
+IS_SHARED = np.uint32(1 << 31)
+"""Marks codes with several items; items are below it."""
+
+
+class ItemTable(NamedTuple):
+    """The items of codes of which most have one item, which is found with one cache miss.
+
+    Parameters
+    ----------
+    firsts
+        The item of each code; if it has several, :data:`IS_SHARED` plus their place in ``shared``.
+        Empty if the table does not pay off.
+    shared
+        The number of items of each code that has several, followed by these items.
+    """
+
+    firsts: UInt32Array
+    shared: UInt32Array
 
 
 @njit(nogil=True, cache=True)
-def list_first_items(starts: UInt32Array, members: UInt32Array) -> UInt32Array:
-    """Return the first item of each code, with :data:`HAS_OTHERS` if it is not the only one."""
-    firsts = np.empty(starts.shape[0] - 1, np.uint32)
+def tabulate_items(
+    starts: UInt32Array, members: UInt32Array, firsts: UInt32Array, shared: UInt32Array
+) -> int:
+    """Fill an :class:`ItemTable`; return the length of ``shared`` that is needed.
+
+    Entries beyond the end of ``shared`` are not written.
+    """
+    filled = 0
     for code in range(firsts.shape[0]):
-        has_others = starts[code + 1] - starts[code] > 1
-        firsts[code] = members[starts[code]] | (HAS_OTHERS if has_others else np.uint32(0))
-    return firsts
+        begin, end = np.int64(starts[code]), np.int64(starts[code + 1])
+        if end - begin == 1:
+            firsts[code] = members[begin]
+            continue
+        firsts[code] = IS_SHARED | np.uint32(filled)
+        if filled + 1 + end - begin <= shared.shape[0]:
+            shared[filled] = end - begin
+            shared[filled + 1 : filled + 1 + end - begin] = members[begin:end]
+        filled += 1 + end - begin
+    return filled
 
 
 @njit(nogil=True, cache=True)

@@ -14,7 +14,7 @@ from bitfold._threads import count_threads, map_blocks, map_short
 from bitfold._types import Int64Array, UInt64Array, Words
 from bitfold.search.results import RadiusHits
 from bitfold.search.segment import Segment
-from bitfold.search.tables import TableLookup
+from bitfold.search.tables import NO_ITEM_TABLE, TableLookup
 
 _MIN_NS_FOR_THREADS = 1e6
 """Work below this is faster on one thread."""
@@ -101,16 +101,16 @@ class RadiusLookup:
         segment = self._segment
         n_words = segment.tables.plan_scan(segment.words, radius).n_words
         ends = np.empty(len(queries), np.int64)
+        is_decided = lookup is not None or segment.tables.is_decided(radius)
+        items = segment.item_table if is_decided else NO_ITEM_TABLE
+        found = (segment.n_items, items, *segment.postings, ends)
         if lookup is None:
-            keys = buckets.scan_within(
-                queries, segment.words, radius, n_words, segment.n_items, *segment.postings, ends
-            )
+            keys = buckets.scan_within(queries, segment.words, radius, n_words, *found)
         else:
             tables, probes, plan = lookup
             keys = buckets.probe_within(
                 queries, segment.words, tables.keys, tables.arrays, probes,
-                radius, n_words, plan.max_codes,
-                segment.n_items, segment.first_items, *segment.postings, ends,
+                radius, n_words, plan.max_codes, *found,
             )  # fmt: skip
         return _Matches(keys, ends)
 

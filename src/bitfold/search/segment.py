@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitfold._kernels import distinct
+from bitfold._kernels.postings import ItemTable
 from bitfold._threads import lazy_property
 from bitfold._types import AnyArray, BoolArray, Ids, Int64Array, UInt32Array, Words
 from bitfold.search.arrays import read_only
@@ -103,9 +104,9 @@ class Segment:
         return self.starts, self.members, self.deleted
 
     @property
-    def first_items(self) -> UInt32Array:
-        """The first item of each code for fast lookup, or empty, see :class:`TableCache`."""
-        return self.tables.list_first_items(self.starts, self.members)
+    def item_table(self) -> ItemTable:
+        """The items of the codes for fast lookup; empty if it does not pay off."""
+        return self.tables.tabulate_items(self.starts, self.members)
 
     @lazy_property
     def live(self) -> BoolArray:

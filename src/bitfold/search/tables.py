@@ -8,6 +8,7 @@ import numpy as np
 
 from bitfold._kernels import buckets, postings
 from bitfold._kernels.buckets import BucketArrays, PartKeys, ProbeArrays
+from bitfold._kernels.postings import ItemTable
 from bitfold._threads import SharedLock, map_blocks
 from bitfold._types import Int64Array, UInt32Array, Words
 from bitfold.search.arrays import read_only
@@ -27,7 +28,10 @@ from bitfold.search.plan import (
 )
 
 _LEAST_DISTINCT_SHARE = 0.75
-"""First items are listed if there are more codes than this share of the items."""
+"""Items of codes are tabulated if there are more codes than this share of the items."""
+
+NO_ITEM_TABLE = ItemTable(*(read_only(np.empty(0, np.uint32)) for _ in range(2)))
+"""The table of items where none pays off."""
 
 _MAX_SLOWDOWN = 1.5
 """Tables of another radius are used if the lookup takes at most this many times as long."""
@@ -144,7 +148,7 @@ class TableCache:
         self._max_bytes = np.inf
         self._loaded: tuple[Tables, ...] | None = None if storage else ()
         self._sample: CodeSample | None = None
-        self._first_items: UInt32Array | None = None
+        self._item_table: ItemTable | None = None
         # By radius. A decision is a lookup, or None if a scan is faster.
         self._decisions: dict[int, TableLookup | None] = {}
         self._plans: dict[int, Plan | None] = {}
@@ -157,7 +161,7 @@ class TableCache:
     @property
     def n_bytes(self) -> int:
         """Memory of the tables and of what belongs to them."""
-        n_bytes = 0 if self._first_items is None else self._first_items.nbytes
+        n_bytes = _count_bytes(self._item_table or NO_ITEM_TABLE)
         return n_bytes + sum(tables.n_bytes for tables in self._tables)
 
     def adopt(self, other: TableCache) -> None:
@@ -188,6 +192,10 @@ class TableCache:
         """Return the lookup within a radius; None if there is none yet, or a scan is faster."""
         return self._decisions.get(radius)
 
+    def is_decided(self, radius: int) -> bool:
+        """Return whether it is known how all further lookups within a radius are done."""
+        return radius in self._decisions
+
     def find(
         self, columns: Words, radius: int, n_queries: float, max_bytes: float
     ) -> TableLookup | None:
@@ -211,25 +219,20 @@ class TableCache:
         tables = Tables.build(columns, plan.parts, word_columns)
         return TableLookup.make(tables, plan, len(columns))
 
-    def list_first_items(self, starts: UInt32Array, members: UInt32Array) -> UInt32Array:
-        """Return the first items of the codes; an empty array if that does not pay off.
+    def tabulate_items(self, starts: UInt32Array, members: UInt32Array) -> ItemTable:
+        """Return the items of the codes; an empty table if it does not pay off.
 
-        It pays off if some codes have several items, but most have one, which is then found with
-        one cache miss less.
+        It pays off if some codes have several items, but most have one.
         """
-        first_items = self._first_items
-        if first_items is None:
+        table = self._item_table
+        if table is None:
             with self._lock:
-                n_codes, n_items = len(starts) - 1, len(members)
+                n_codes, n_items = max(0, len(starts) - 1), len(members)
                 pays_off = n_items and n_codes > _LEAST_DISTINCT_SHARE * n_items
-                n_bytes = sum(tables.n_bytes for tables in self._tables) + 4 * n_codes
-                first_items = (
-                    postings.list_first_items(starts, members)
-                    if pays_off and n_bytes <= self._max_bytes
-                    else np.empty(0, np.uint32)
-                )
-                self._first_items = first_items
-        return first_items
+                table = make_item_table(starts, members) if pays_off else NO_ITEM_TABLE
+                n_bytes = sum(tables.n_bytes for tables in self._tables) + _count_bytes(table)
+                self._item_table = table = table if n_bytes <= self._max_bytes else NO_ITEM_TABLE
+        return table
 
     def draw(self, columns: Words) -> CodeSample:
         """Return the sample by which plans are compared."""
@@ -264,7 +267,7 @@ class TableCache:
                 if lookup is not None and lookup.tables is dropped:
                     del self._decisions[radius], self._scanned_ns[radius]
         self._loaded = tuple(tables)
-        self._first_items = None
+        self._item_table = None
         if self._storage is not None:
             self._storage.save(tables)
 
@@ -276,6 +279,18 @@ class TableCache:
                 if self._loaded is None:
                     self._loaded = tuple(self._storage.load()) if self._storage else ()
         return self._loaded
+
+
+def make_item_table(starts: UInt32Array, members: UInt32Array) -> ItemTable:
+    """Return the items of each code."""
+    firsts, nothing = np.empty(len(starts) - 1, np.uint32), np.empty(0, np.uint32)
+    shared = np.empty(postings.tabulate_items(starts, members, firsts, nothing), np.uint32)
+    postings.tabulate_items(starts, members, firsts, shared)
+    return ItemTable(read_only(firsts), read_only(shared))
+
+
+def _count_bytes(table: ItemTable) -> int:
+    return sum(array.nbytes for array in table)
 
 
 def locate_starts(parts: Parts) -> Int64Array:
