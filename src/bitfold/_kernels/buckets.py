@@ -25,6 +25,9 @@ from bitfold._types import BoolArray, Int64Array, UInt32Array, UInt64Array, Word
 _AHEAD = 8
 """Number of queries whose first buckets are loaded ahead; twice as many for where they begin."""
 
+_N_TO_EXTRAPOLATE = 8
+"""Number of queries from whose hits the space for the keys of all queries is extrapolated."""
+
 _BLOCK = 1024
 """Number of codes whose values are computed together."""
 
@@ -210,7 +213,8 @@ def probe_within(
         _compute_values(
             queries.T, 0, queries.shape[0], key_places[part], key_values[part], values[part]
         )
-    filled, last = 0, queries.shape[0] - 1
+    filled, n_queries = 0, queries.shape[0]
+    last = n_queries - 1
     for q in range(queries.shape[0]):
         query = queries[q]
         soon, later = min(q + _AHEAD, last), min(q + 2 * _AHEAD, last)
@@ -242,6 +246,9 @@ def probe_within(
                         words, order, places, n_places, columns, query, radius,
                         masks, radii, part, codes, n_near,
                     )  # fmt: skip
+        if q == _N_TO_EXTRAPOLATE:
+            # Growing later would copy the keys, and new memory costs a page fault per 512 keys.
+            keys = reserve(keys, filled * n_queries // _N_TO_EXTRAPOLATE * 5 // 4)
         if n_near:
             previous = filled
             keys, filled = append_items(

@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from llvmlite.binding import get_host_cpu_features
 from numba import njit, types
+from numba.core import config
 from numba.extending import intrinsic
 
 from bitfold._types import Float64Array, Int64Array, UInt16Array, Words
@@ -29,6 +31,12 @@ def _popcount(typing_context: Any, word: Any) -> Any:
 
 # Called with the word alone, which the type of the decorator does not express.
 popcount: Any = intrinsic(_popcount)
+
+
+def has_vector_popcount() -> bool:
+    """Return whether kernels are compiled for a processor that counts the ones of many words."""
+    features = config.CPU_FEATURES if config.CPU_NAME else get_host_cpu_features().flatten()
+    return "+avx512vpopcntdq" in (features or "")
 
 
 @njit(nogil=True, cache=True)

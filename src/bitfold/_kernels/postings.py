@@ -37,12 +37,12 @@ class ItemTable(NamedTuple):
 @njit(nogil=True, cache=True)
 def tabulate_items(
     starts: UInt32Array, members: UInt32Array, firsts: UInt32Array, shared: UInt32Array
-) -> int:
+) -> Any:
     """Fill an :class:`ItemTable`; return the length of ``shared`` that is needed.
 
     Entries beyond the end of ``shared`` are not written.
     """
-    filled = 0
+    filled = np.int64(0)
     for code in range(firsts.shape[0]):
         begin, end = np.int64(starts[code]), np.int64(starts[code + 1])
         if end - begin == 1:
