@@ -251,7 +251,7 @@ class TableCache:
             return
         rated = [(rate_parts(sample, t.parts, radius), t) for t in self._tables]
         for existing, tables in sorted(rated, key=lambda pair: pair[0].ns)[:1]:
-            if existing.ns <= _MAX_SLOWDOWN * plan.ns:
+            if existing.ns <= min(_MAX_SLOWDOWN * plan.ns, scan_ns):
                 self._decisions[radius] = TableLookup.make(tables, existing, len(columns))
                 return
         if spent_ns * (1 - plan.ns / scan_ns) >= estimate_build_ns(columns.shape[1], plan.parts):
