@@ -32,8 +32,8 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("stored") / "index"
     bf.HammingIndex(N_BITS).save(path)
     with bf.HammingIndex.open(path, "a") as index:
-        index.add(make_codes(900, 0))
-        index.add(make_codes(300, 1))
+        index.add(make_codes(9000, 0))
+        index.add(make_codes(3000, 1))
         index.build_tables(RADIUS)
     return path
 
@@ -93,7 +93,7 @@ def test_readers_and_closed_writers_write_nothing(path: Path) -> None:
 
 def test_tables_are_removed_with_their_segment(path: Path) -> None:
     with bf.HammingIndex.open(path, "a") as index:
-        index.remove(np.arange(900, 910))
+        index.remove(np.arange(9000, 9010))
         assert list_tables(path) == ["tables-2-0-0.bin", "tables-3-1-0.bin"]
         check(index)
         index.add(make_codes(5, 2))
