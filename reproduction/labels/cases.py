@@ -38,9 +38,9 @@ CONTENDERS: dict[str, Contender] = {
     "DualHasher(64, coarse=SupervisedIMH())": Contender(
         lambda: h.DualHasher(N_BITS, coarse=h.SupervisedIMH()), (ALL, SEVEN)
     ),
-    "DualHasher(64, coarse=FSDH(n_anchors=3000), n_coarse_bits=40, coarse_weight=2)": Contender(
+    "DualHasher(64, coarse=FSDH(n_anchors=5000), n_coarse_bits=40, coarse_weight=2)": Contender(
         lambda: h.DualHasher(
-            N_BITS, coarse=h.FSDH(n_anchors=3000), n_coarse_bits=40, coarse_weight=2
+            N_BITS, coarse=h.FSDH(n_anchors=5000), n_coarse_bits=40, coarse_weight=2
         )
     ),
     "DualHasher(64, coarse=FSDH(), n_coarse_bits=16, fine=DualHasher())": Contender(

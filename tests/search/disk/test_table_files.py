@@ -96,8 +96,8 @@ def test_tables_are_removed_with_their_segment(path: Path) -> None:
         index.remove(np.arange(9000, 9010))
         assert list_tables(path) == ["tables-2-0-0.bin", "tables-3-1-0.bin"]
         check(index)
-        index.add(make_codes(5, 2))
-        index.add(make_codes(141, 3))  # merges all but the first segment
+        index.add(make_codes(50, 2))
+        index.add(make_codes(1450, 3))  # merges all but the first segment
         assert list_tables(path) == ["tables-2-0-0.bin"]
         check(index)
 
