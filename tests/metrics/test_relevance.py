@@ -69,6 +69,17 @@ def test_more_than_65536_labels() -> None:
     assert relevance.items(group).tolist() == [70_000 - 1 - 65_537]
 
 
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.uint64])
+@pytest.mark.parametrize("span", [2, 200])
+def test_labels_at_the_ends_of_their_type(kind: type[np.integer[Any]], span: int) -> None:
+    ends = np.iinfo(kind)
+    labels = np.array([ends.min, ends.min + span - 1, ends.max, ends.max - span + 1], kind)
+    for classes in (labels[:2], labels[2:], labels):
+        relevance = Relevance.from_labels(classes, labels)
+        for query, group in zip(classes, relevance.group_of, strict=True):
+            assert relevance.items(group).tolist() == np.flatnonzero(labels == query).tolist()
+
+
 def test_large_groups_are_split() -> None:
     relevance = Relevance.from_labels(np.zeros(150), [0, 1, 0])
     groups = list(relevance.groups(64))

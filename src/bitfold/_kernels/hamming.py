@@ -19,6 +19,17 @@ from bitfold._types import Float64Array, Int64Array, UInt16Array, Words
 _CHUNK = 1024
 """Number of distances measured together, so that they stay in the L1 cache."""
 
+_CODES_PER_TILE = 8192
+"""Number of codes that are compared with all queries together, so that they stay in a cache."""
+
+_MAX_PAIRED_WORDS = 2
+"""Maximum length of codes whose distances are counted in pairs; longer ones need large tables."""
+
+_CELLS_PER_ROW = 64 * _MAX_PAIRED_WORDS + 1
+
+_MIN_PAIRED_CODES = 1 << 15
+"""Number of codes above which the tables of pairs pay off."""
+
 
 def _popcount(typing_context: Any, word: Any) -> Any:
     """Count the ones of a word with the instruction of the processor, which numba lacks."""
@@ -56,33 +67,44 @@ def measure(query: Words, words: Words, out: UInt16Array) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _count_four(queries: Words, column: Words, out: Int64Array) -> None:
-    """Count the distances of four queries of one word.
-
-    Each query has its own counters, so that an increment rarely waits for the previous one.
-    """
-    a, b, c, d = queries[0, 0], queries[1, 0], queries[2, 0], queries[3, 0]
-    at_a, at_b, at_c, at_d = out[0], out[1], out[2], out[3]
-    for i in range(column.shape[0]):
-        word = column[i]
-        at_a[np.uint64(popcount(word ^ a))] += 1
-        at_b[np.uint64(popcount(word ^ b))] += 1
-        at_c[np.uint64(popcount(word ^ c))] += 1
-        at_d[np.uint64(popcount(word ^ d))] += 1
+def _measure_pair(
+    first: Words, second: Words, words: Words, start: int, stop: int, out: UInt16Array
+) -> None:
+    """Write the cell of the distances of two queries to each of the codes [start, stop)."""
+    for w in range(words.shape[0]):
+        column, a, b = words[w][start:stop], first[w], second[w]
+        kept = np.uint16(w > 0)  # the first word replaces what is in the buffer
+        for i in range(column.shape[0]):
+            cell = popcount(column[i] ^ a) * _CELLS_PER_ROW + popcount(column[i] ^ b)
+            out[i] = kept * out[i] + np.uint16(cell)
 
 
 @njit(nogil=True, cache=True)
-def _count_four_wide(queries: Words, low: Words, high: Words, out: Int64Array) -> None:
-    """Count the distances of four queries of two words, as :func:`_count_four` does."""
-    a, b, c, d = queries[0, 0], queries[1, 0], queries[2, 0], queries[3, 0]
-    e, f, g, h = queries[0, 1], queries[1, 1], queries[2, 1], queries[3, 1]
-    at_a, at_b, at_c, at_d = out[0], out[1], out[2], out[3]
-    for i in range(low.shape[0]):
-        x, y = low[i], high[i]
-        at_a[np.uint64(popcount(x ^ a) + popcount(y ^ e))] += 1
-        at_b[np.uint64(popcount(x ^ b) + popcount(y ^ f))] += 1
-        at_c[np.uint64(popcount(x ^ c) + popcount(y ^ g))] += 1
-        at_d[np.uint64(popcount(x ^ d) + popcount(y ^ h))] += 1
+def _count_pairs(queries: Words, words: Words, out: Int64Array) -> None:
+    """Count the distances of an even number of queries of at most ``_MAX_PAIRED_WORDS`` words.
+
+    A table has one cell for both distances of two queries, so that two distances are counted by one
+    increment: increments take longer than xor and popcount.
+    """
+    n, n_bins = words.shape[1], out.shape[1]
+    tables = np.zeros((len(queries) // 2, n_bins * _CELLS_PER_ROW), np.uint32)
+    cells = np.empty(_CHUNK, np.uint16)
+    for begin in range(0, n, _CODES_PER_TILE):
+        end = min(begin + _CODES_PER_TILE, n)
+        for p in range(tables.shape[0]):
+            table = tables[p]
+            for start in range(begin, end, _CHUNK):
+                stop = min(start + _CHUNK, end)
+                found = cells[: stop - start]
+                _measure_pair(queries[2 * p], queries[2 * p + 1], words, start, stop, found)
+                for i in range(found.shape[0]):
+                    table[found[i]] += np.uint32(1)
+    for p in range(tables.shape[0]):
+        for a in range(n_bins):
+            for b in range(n_bins):
+                n_codes = np.int64(tables[p, a * _CELLS_PER_ROW + b])
+                out[2 * p, a] += n_codes
+                out[2 * p + 1, b] += n_codes
 
 
 @njit(nogil=True, cache=True)
@@ -101,17 +123,15 @@ def _count_one(query: Words, words: Words, buffer: UInt16Array, out: Int64Array)
 def count(queries: Words, words: Words, out: Int64Array) -> None:
     """Count the codes at each distance (column of ``out``) from each query (row).
 
-    Queries are stored row by row, ``queries[q, w]``.
+    Queries are stored row by row, ``queries[q, w]``. There are fewer than 2³² codes.
     """
     buffer = np.empty(_CHUNK, np.uint16)
-    n_words = words.shape[0]
-    fours = len(queries) // 4 * 4 if n_words <= 2 else 0
-    for q in range(0, fours, 4):
-        if n_words == 1:
-            _count_four(queries[q : q + 4], words[0], out[q : q + 4])
-        else:
-            _count_four_wide(queries[q : q + 4], words[0], words[1], out[q : q + 4])
-    for q in range(fours, len(queries)):
+    n_words, n = words.shape
+    pays_off = n_words <= _MAX_PAIRED_WORDS and n >= _MIN_PAIRED_CODES
+    n_paired = len(queries) // 2 * 2 if pays_off else 0
+    if n_paired:
+        _count_pairs(queries[:n_paired], words, out[:n_paired])
+    for q in range(n_paired, len(queries)):
         _count_one(queries[q], words, buffer, out[q])
 
 

@@ -14,6 +14,9 @@ from bitfold import _class_labels, _validation
 from bitfold._types import AnyArray, BoolArray, Ids, SignedIntArray
 from bitfold.errors import DataError
 
+_MAX_TABLE_SIZE = 1 << 16
+"""Largest range of integer labels that are looked up in a table."""
+
 
 class QueryGroup(NamedTuple):
     """Queries that have the same relevant items, and these items, ascending."""
@@ -217,7 +220,7 @@ def relate_by_labels(
     # 16-bit integers are sorted in linear time.
     narrow = np.uint16 if len(classes) < 1 << 16 else np.int64
     order = np.argsort(number.astype(narrow), kind="stable")
-    starts = np.searchsorted(number[order], np.arange(len(classes) + 1))
+    starts = np.cumsum([0, *np.bincount(number, minlength=len(classes))[: len(classes)]])
     return _SingleLabels(group_of, n_items, order, starts)
 
 
@@ -239,10 +242,24 @@ def to_relevance(
 
 def _number_labels(labels: AnyArray, classes: AnyArray) -> Ids:
     """Return the position of each label in the sorted classes; ``len(classes)`` if unknown."""
+    if _has_small_range(classes):
+        # Looking up is several times as fast as searching.
+        low, wide = classes[0], np.uint64 if classes.dtype.kind == "u" else np.int64
+        table = np.full(int(classes[-1]) - int(low) + 1, len(classes))
+        table[classes.astype(wide) - wide(low)] = np.arange(len(classes))
+        is_within = (labels >= low) & (labels <= classes[-1])
+        cells = np.where(is_within, labels, low).astype(wide) - wide(low)
+        return np.where(is_within, table[cells], len(classes))
     positions = np.searchsorted(classes, labels)
     is_known = positions < len(classes)
     is_known[is_known] = classes[positions[is_known]] == labels[is_known]
     return np.where(is_known, positions, len(classes))
+
+
+def _has_small_range(classes: AnyArray) -> bool:
+    """Return whether sorted classes are integers that can be positions in a table."""
+    is_integer = classes.dtype.kind in "iu" and len(classes) > 0
+    return is_integer and int(classes[-1]) - int(classes[0]) < _MAX_TABLE_SIZE
 
 
 def _relate_by_label_sets(
