@@ -1,4 +1,4 @@
-"""The exponential and the cosine against those of Python, at numbers of all sizes."""
+"""The exponential, the logarithm and the cosine against those of Python, at numbers of all sizes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitfold._kernels.functions import cosine, exp_of_negative, gaussians, waves
+from bitfold._kernels.functions import cosine, exp_of_negative, gaussians, log, waves
 
 
 @given(st.floats(-100, 0))
@@ -54,3 +54,13 @@ def test_gaussians_of_extreme_bandwidths() -> None:
         kernels = np.array([[0.0, 1.0, 1e30]], np.float32)
         gaussians(kernels, bandwidth)
         np.testing.assert_array_equal(kernels[0], expected)
+
+
+@given(st.floats(1, 1e307))
+def test_logarithm(x: float) -> None:
+    assert log(x) == pytest.approx(math.log(x), rel=1e-14)
+
+
+@pytest.mark.parametrize("x", [1.0, math.inf])
+def test_logarithm_is_exact_at_the_ends(x: float) -> None:
+    assert log(x) == math.log(x)

@@ -13,6 +13,7 @@ import math
 import numpy as np
 from numba import njit
 
+from bitfold._kernels.functions import log
 from bitfold._kernels.sorted_list import insert
 from bitfold._types import Float32Array, Float64Array, Int32Array, Int64Array
 
@@ -302,15 +303,20 @@ def attraction(
 
     w is the Student weight, or 1 for the Gaussian methods. With ``with_cost``, return the
     attractive part of the cost, Σ p_ij log(1 / w_ij) or Σ p_ij |y_i - y_j|². It is optional because
-    the logarithms take as long as everything else.
+    the logarithms take time.
     """
     cost = 0.0
     n_components = Y.shape[1]
+    longest = 0
+    for i in range(first, first + out.shape[0]):
+        longest = max(longest, indptr[i + 1] - indptr[i])
+    distances = np.empty(longest, np.float32)
     for i in range(out.shape[0]):
         y = Y[first + i]
         force = out[i]
         force[:] = 0
-        for e in range(indptr[first + i], indptr[first + i + 1]):
+        begin, end = indptr[first + i], indptr[first + i + 1]
+        for e in range(begin, end):
             other = Y[indices[e]]
             distance = np.float32(0)
             for c in range(n_components):
@@ -318,10 +324,27 @@ def attraction(
             pull = values[e]
             if student:
                 pull /= np.float32(1) + distance
-            if with_cost:
-                cost += values[e] * (math.log1p(distance) if student else distance)
+            distances[e - begin] = distance
             for c in range(n_components):
                 force[c] += pull * (y[c] - other[c])
+        if with_cost:
+            cost += _sum_costs(values[begin:end], distances[: end - begin], student)
+    return cost
+
+
+@njit(nogil=True, cache=True)
+def _sum_costs(values: Float32Array, sq_distances: Float32Array, student: bool) -> float:
+    """Return the attractive part of the cost of the affinities of one point."""
+    cost = 0.0
+    if not student:
+        for e in range(values.shape[0]):
+            cost += values[e] * sq_distances[e]
+        return cost
+    logarithms = np.empty(values.shape[0])
+    for e in range(values.shape[0]):
+        logarithms[e] = log(1.0 + sq_distances[e])
+    for e in range(values.shape[0]):
+        cost += values[e] * logarithms[e]
     return cost
 
 

@@ -1,4 +1,4 @@
-"""The exponential and the cosine, with the same bits on every processor.
+"""The exponential, the logarithm and the cosine, with the same bits on every processor.
 
 Those of numpy and of the C library have several versions, for processors with and without certain
 instructions, which differ in the last bit. These use additions and multiplications only, which are
@@ -21,6 +21,8 @@ _MIN_EXPONENT = -151 * math.log(2)
 """Number below which the exponential is zero in float32."""
 
 _INVERSE_FACTORIALS = np.array([1 / math.factorial(n) for n in range(18)])
+
+_INVERSE_ODD = np.array([1 / (2 * n + 1) for n in range(11)])
 
 _LOG2_E = 1 / math.log(2)
 _LN_2 = (6.93147180369123816490e-01, 1.90821492927058770002e-10)
@@ -45,8 +47,18 @@ def _shift_exponent(typing_context: Any, k: Any) -> Any:
     return types.float64(types.int64), generate
 
 
-# Called with the integer alone, which the type of the decorator does not express.
+def _bitcast_to_integer(typing_context: Any, x: Any) -> Any:
+    """Return the bits of a number as an integer."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.IntType(64))
+
+    return types.int64(types.float64), generate
+
+
+# Called with the number alone, which the type of the decorator does not express.
 _power_of_2: Any = intrinsic(_shift_exponent)
+_bits_of: Any = intrinsic(_bitcast_to_integer)
 
 
 @njit(nogil=True, cache=True)
@@ -61,6 +73,25 @@ def exp_of_negative(x: float) -> float:
     for n in range(12, -1, -1):
         total = total * r + _INVERSE_FACTORIALS[n]
     return total * _power_of_2(np.int64(k))
+
+
+@njit(nogil=True, cache=True)
+def log(x: float) -> float:
+    """Return the natural logarithm of a number from 1 to 1e307; that of ∞ is ∞."""
+    # Without branches, as above. x is scaled to lie between √½ and √2.
+    k = (_bits_of(x) >> 52) - 1023
+    scaled = x * _power_of_2(-k)
+    is_large = scaled > math.sqrt(2)
+    scaled = 0.5 * scaled if is_large else scaled
+    k = k + 1 if is_large else k
+    # ln x = 2 artanh s, as a series; |s| is at most 0.172.
+    s = (scaled - 1) / (scaled + 1)
+    square = s * s
+    total = 0.0
+    for n in range(10, -1, -1):
+        total = total * square + _INVERSE_ODD[n]
+    result = k * _LN_2[0] + (k * _LN_2[1] + 2 * s * total)
+    return result if x < math.inf else x
 
 
 @njit(nogil=True, cache=True)
