@@ -361,6 +361,31 @@ def test_the_descent_stops_when_the_cost_stops_falling() -> None:
     assert longer.cost == pytest.approx(patient.cost, rel=1e-2)
 
 
+@pytest.mark.parametrize("rise", [1e-3, 0.1])
+def test_a_rising_cost_shortens_the_steps_and_does_not_end_the_descent(rise: float) -> None:
+    # The cost rises to a level that is below the limit of the steps between two checks.
+    costs = iter([1.0, *[1.0 + rise] * 10, *np.linspace(1, 0.5, 40), *[0.5] * 1000])
+    schedule = Schedule(400)
+
+    def push(Y: FloatArray) -> Repulsion:
+        return Repulsion(np.zeros_like(Y), 0.0)
+
+    class Costs(Objective):
+        def make_gradient(self, P: csr_array, factor: float) -> Any:
+            def measure(Y: FloatArray, out: FloatArray, with_cost: bool = True) -> float:
+                out[:] = 0
+                return float(next(costs)) if with_cost else 0.0
+
+            return measure
+
+    P = perplexity_affinities(cloud(10), 3.0)
+    found = stochastic.descend(
+        P, Costs(push, is_student=False), np.ones((10, 2), np.float32), schedule
+    )
+    assert found.n_iter > 50
+    assert found.cost == 0.5
+
+
 # The schedule, and t-SNE as the authors of the paper ran it
 
 PUBLISHED: dict[str, Any] = {

@@ -376,7 +376,7 @@ def descend(
     n_done = 0
     for phase in schedule.phases:
         gradient = objective.make_gradient(P, phase.exaggeration)
-        found = _descend_phase(motion, gradient, phase, schedule, n_done)
+        found = _descend_phase(motion, gradient, phase, schedule, n_done, objective.cost_error)
         n_done += found.n_iter
     # The last steps may have been too long.
     limit = found.best_cost + objective.cost_error * abs(found.best_cost)
@@ -391,6 +391,7 @@ def _descend_phase(
     phase: Phase,
     schedule: Schedule,
     n_done: int,
+    cost_error: float,
 ) -> _PhaseResult:
     """Make the iterations of a phase; the last phase ends early if the cost stops falling."""
     is_last = n_done + phase.n_iter == schedule.max_iter
@@ -401,7 +402,11 @@ def _descend_phase(
             since += 1
             with_cost = since % _GUARD_INTERVAL == 0 or iteration == phase.n_iter
             cost = measure(with_cost=with_cost)
-            if with_cost and not cost <= _find_limit(best_cost, schedule):
+            limit = _find_limit(best_cost, schedule)
+            if since == _CHECK_INTERVAL and schedule.tolerance is not None:
+                # Steps that do not lower the cost in that many iterations oscillate.
+                limit = best_cost + max(schedule.tolerance, cost_error) * abs(best_cost)
+            if with_cost and not cost <= limit:
                 # The steps were too long for this objective.
                 motion.restart(best)
                 since = 0
