@@ -78,7 +78,7 @@ def _relaxed_laplacian() -> Embedding:
 _SETTINGS: dict[str, Callable[[], Embedding]] = {
     "tsne": _tsne,
     "sne": lambda: SNE(PERPLEXITY),
-    "ee": lambda: ElasticEmbedding(PERPLEXITY),
+    "ee": lambda: ElasticEmbedding(PERPLEXITY, repulsion="distance"),
     "le": _relaxed_laplacian,
     "le_b": lambda: LaplacianEigenmaps(N_GRAPH_NEIGHBORS),
 }
