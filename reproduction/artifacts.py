@@ -27,6 +27,8 @@ from reproduction.report.table_presentation import (
     present_times,
 )
 
+from reproduction.report.unit_rows import present_unit_rows
+
 
 @dataclass(frozen=True)
 class Artifact:
@@ -87,6 +89,8 @@ ARTIFACTS: dict[str, Artifact] = {
                  present_supplement),
         Artifact("other-queries", "Check", "Queries that no setting was chosen on",
                  lists.list_other_queries, present_other_queries, 7),
+        Artifact("unit-rows", "Check", "The other methods on rows of unit length",
+                 lists.list_unit_rows, present_unit_rows, 7),
     )
 }  # fmt: skip
 """The tables and figures by name, in the order of the paper."""

@@ -8,7 +8,13 @@ from typing import Any
 
 from reproduction.columns import BITFOLD, PUBLISHED, name_in_column
 from reproduction.data.loader import OTHER_QUERIES
-from reproduction.experiments.methods import EMBEDDINGS, METHODS, PAPER_METHODS, SCAN
+from reproduction.experiments.methods import (
+    EMBEDDINGS,
+    METHODS,
+    ON_UNIT_ROWS,
+    OTHER_METHODS,
+    SCAN,
+)
 from reproduction.paper.checks import CODE_LENGTHS
 from reproduction.paper.reported import BASE_SIZES
 from reproduction.protocol import Protocol
@@ -19,7 +25,6 @@ QUICK_LENGTHS = (16, 64)
 QUICK_SIZES = (100, 400)
 
 BASE_SET_METHODS = ("IMH-tSNE", "IMH-LE", "AGH")
-OTHER_METHODS = tuple(name for name in PAPER_METHODS if name not in BASE_SET_METHODS)
 
 FIGURE_SIZES = (100, 200, 300, 400, 500, 600, 700, 800)
 FIGURE_NEIGHBORS = (1, 2, 3, 8, 10, 15, 20)
@@ -189,6 +194,14 @@ def list_other_queries(protocol: Protocol) -> list[Case]:
         for data in ("mnist", "cifar10")
         for name in (data, f"{data}{OTHER_QUERIES}")
         for case in make_both(protocol, name, ["IMH-tSNE", "IMH-LE", "AGH"], [64])
+    ]
+
+
+def list_unit_rows(protocol: Protocol) -> list[Case]:
+    """List the methods without a base set at 64 bits, on the rows and on rows of unit length."""
+    names = [name + ending for name in OTHER_METHODS for ending in ("", ON_UNIT_ROWS)]
+    return [
+        case for data in ("mnist", "cifar10") for case in make_cases(protocol, data, names, [64])
     ]
 
 

@@ -160,6 +160,19 @@ _PUBLISHED: dict[str, Method] = {
     "IMHs-ITQ": _published_supervised_imh("itq"),
 }
 
+ON_UNIT_ROWS = " on unit rows"
+"""Ending of the names of methods without a base set, on rows that are scaled to unit length."""
+
+OTHER_METHODS: dict[str, HasherFactory] = {
+    "STH": h.STH,
+    "SH": h.SH,
+    "PCAH": h.PCAH,
+    "ITQ": h.ITQ,
+    "SpH": h.SpH,
+    "BRE": h.BRE,
+}
+"""The methods of the paper's comparisons (Sec. IV) that have no base set."""
+
 METHODS: dict[str, Method] = {
     "IMH": Method(h.IMH),
     **{f"IMH-{name}": _imh(embedding, None) for name, embedding in EMBEDDINGS.items()},
@@ -167,13 +180,12 @@ METHODS: dict[str, Method] = {
     "AGH": _agh(1),
     "AGH-2": _agh(2),
     "LLH": Method(h.LLH),
-    "STH": Method(h.STH),
-    "SH": Method(h.SH),
+    **{name: Method(make) for name, make in OTHER_METHODS.items()},
+    **{
+        name + ON_UNIT_ROWS: Method(partial(make, normalize=True))
+        for name, make in OTHER_METHODS.items()
+    },
     "MDSH": Method(h.MDSH),
-    "ITQ": Method(h.ITQ),
-    "PCAH": Method(h.PCAH),
-    "SpH": Method(h.SpH),
-    "BRE": Method(h.BRE),
     "KLSH": Method(h.KLSH),
     "RMMH": Method(h.RMMH),
     "SKLSH": Method(h.SKLSH),
@@ -198,14 +210,14 @@ SCAN = "ℓ2 scan"
 PUBLISHED_METHODS = [published_name(name) for name in ("IMH-tSNE", "IMH-LE", "AGH")]
 """The methods of the paper's comparisons that have settings of the paper's authors."""
 
-PAPER_METHODS = ["IMH-tSNE", "IMH-LE", "AGH", "STH", "SH", "PCAH", "ITQ", "SpH", "BRE"]
-"""The nine methods of the paper's comparisons (Sec. 4)."""
+PAPER_METHODS = ["IMH-tSNE", "IMH-LE", "AGH", *OTHER_METHODS]
+"""The nine methods of the paper's comparisons (Sec. IV)."""
 
 COMPARED_METHODS = [
     name
     for name in METHODS
     if name not in {f"IMH-{e}" for e in ("SNE", "EE", "LLE", "Isomap", "DM", "PCA")}
-    and not name.endswith((AS_PUBLISHED, BY_DEFAULT))
+    and not name.endswith((AS_PUBLISHED, BY_DEFAULT, ON_UNIT_ROWS))
 ]
 """One method of each kind; only the embeddings that the paper uses in its comparisons."""
 

@@ -1,4 +1,4 @@
-"""The exponential, the logarithm and the cosine against those of Python, at numbers of all sizes."""
+"""The exponential, the logarithm and the cosine against those of Python, at all sizes."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import pytest
 from bitfold._kernels.hamming import count
 
 N_PAIRED = 40_000
-"""Number of codes that are counted for two queries together, in several tiles, one of them short."""
+"""Number of codes in several tiles, the last of which is short; they are counted in pairs."""
 
 
 @pytest.mark.parametrize("n_codes", [0, 1, 1000, N_PAIRED])

@@ -19,7 +19,7 @@ NUMBERS = {
     "fig-cifar": "Fig. 6", "fig-cifar-pr": "Fig. 7", "fig-retrieved": "Fig. 8",
     "fig-mnist": "Fig. 9", "table-time": "Table III", "fig-sift": "Fig. 10", "fig-gist": "Fig. 11",
     "fig-classify": "Fig. 12", "fig-itq": "Fig. 13", "fig-supervised": "Fig. 14",
-    "supplement": "Supplement", "other-queries": "Check",
+    "supplement": "Supplement", "other-queries": "Check", "unit-rows": "Check",
 }  # fmt: skip
 """Numbers that LaTeX gives them: the source begins with Fig. 2."""
 
@@ -82,8 +82,8 @@ def test_base_sets_of_the_paper(name: str, expected: tuple[int, int]) -> None:
     assert {(o["n_base_points"], o["n_neighbors"]) for o in options} == {expected}
 
 
-@pytest.mark.parametrize("name", NUMBERS)
-def test_every_artifact_has_both_columns(name: str) -> None:
+@pytest.mark.parametrize("name", [name for name in NUMBERS if name != "unit-rows"])
+def test_every_artifact_with_base_sets_has_both_columns(name: str) -> None:
     columns = {find_column(case.method) for case in ARTIFACTS[name].cases(Protocol(1))}
     assert columns >= {PUBLISHED, BITFOLD}
     # Nothing is chosen by data set: the settings are those of the paper's text.

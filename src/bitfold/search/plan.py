@@ -21,7 +21,7 @@ from bitfold.search.parts import CodeSample, Parts, choose_parts
 _HAS_VECTOR_POPCOUNT = has_vector_popcount()
 _NS_PER_SCANNED_CODE = 0.03 if _HAS_VECTOR_POPCOUNT else 0.1
 _NS_PER_SCANNED_WORD = 0.06 if _HAS_VECTOR_POPCOUNT else 0.27
-_NS_PER_PROBE = 25.0 if _HAS_VECTOR_POPCOUNT else 25.0
+_NS_PER_PROBE = 25.0
 _NS_PER_CANDIDATE = 0.45 if _HAS_VECTOR_POPCOUNT else 0.7
 _NS_PER_READ_CODE = 80.0 if _HAS_VECTOR_POPCOUNT else 8.0
 _NS_PER_FOUND_CODE = 0.0 if _HAS_VECTOR_POPCOUNT else 25.0  # more than in a scan
