@@ -1,4 +1,4 @@
-"""Hooks of MkDocs: include programs, render equations as MathML, reject outside resources."""
+"""Hooks of MkDocs: include programs and commands, render equations, reject outside resources."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ MADE_LATER = {
     "report/index.html": "python -m reproduction all --out docs/report",
 }
 """Pages that a long run writes, and its command; the navigation omits missing ones."""
+
+COMMANDS_MARK = "<!-- commands -->"
+"""Comment that is replaced by the commands; elsewhere than on the site it is not visible."""
 
 _EQUATION = re.compile(
     r'<(?P<tag>span|div) class="arithmatex">\\[(\[](?P<tex>.*?)\\[)\]]</(?P=tag)>', re.DOTALL
@@ -68,7 +71,9 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, config: Any, **_: Any) -> str:
-    """Include the programs that a page links to, because they are outside of the documents."""
+    """Include what is outside of the documents: linked programs, and the commands."""
+    if COMMANDS_MARK in markdown:
+        markdown = markdown.replace(COMMANDS_MARK, _list_commands())
     root = Path(config.docs_dir).parent
 
     def shown(found: re.Match[str]) -> str:
@@ -77,6 +82,39 @@ def on_page_markdown(markdown: str, config: Any, **_: Any) -> str:
         return f'??? example "{found[1]}"\n\n{indent(block, "    ")}'
 
     return _PROGRAM.sub(shown, markdown).replace("](../notebooks/", "](notebooks/")
+
+
+def _list_commands() -> str:
+    """Return all commands with their arguments and options, from their own help."""
+    # Imported here because one page needs it.
+    from bitfold.cli._app import COMMANDS, load_command
+    from bitfold.cli._errors import describe_exit_codes
+
+    parts = []
+    for panel, names in COMMANDS.items():
+        parts.append(f"## {panel}")
+        parts += [_describe_command(f"bitfold {name}", load_command(name)) for name in names]
+    return "\n\n".join([*parts, "## Exit codes", describe_exit_codes()])
+
+
+def _describe_command(name: str, command: Any) -> str:
+    """Return the help of a command as Markdown."""
+    text, _, example = command.help.partition("Example: ")
+    context = command.make_context(name, [], resilient_parsing=True)
+    records = [each.get_help_record(context) for each in command.get_params(context)]
+    rows = [f"| `{names}` | {_escape(meaning)} |" for names, meaning in records]
+    table = "\n".join(["| argument or option | meaning |", "| --- | --- |", *rows])
+    parts = [f"### {name}", _escape(text.strip()), f"```console\n{example.strip()}\n```", table]
+    if command.epilog:
+        title, *entries = command.epilog.split("\n\n")
+        lines = "\n".join(f"- {_escape(entry)}" for entry in entries)
+        parts.append(f'??? note "{title.rstrip(":")}"\n\n{indent(lines, "    ")}')
+    return "\n\n".join(parts)
+
+
+def _escape(text: str) -> str:
+    """Escape what is markup in Markdown."""
+    return re.sub(r"([\\`*_|\[\]])", r"\\\1", html.escape(text, quote=False))
 
 
 def on_page_content(content: str, **_: Any) -> str:

@@ -28,6 +28,7 @@ from tests.explorer.conftest import running
 from tests.integrations.frameworks import list_missing_modules
 from tests.stores.postgres_server import start_postgres_on_localhost
 
+import bitfold as bf
 from bitfold.cli._app import app
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -313,6 +314,12 @@ def public_names(name: str) -> list[str]:
         and getattr(value, "__module__", "") == name
         and (inspect.isclass(value) or inspect.isfunction(value))
     ]
+
+
+def test_table_of_the_reference_has_every_name_of_the_package() -> None:
+    page = (ROOT / "docs" / "api" / "index.md").read_text("utf-8")
+    names = re.findall(r"^\| \[?`bitfold\.(\w+)`", page, re.MULTILINE)
+    assert sorted(names) == sorted(bf.__all__)
 
 
 def test_every_public_name_is_in_the_reference() -> None:

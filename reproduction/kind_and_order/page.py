@@ -110,12 +110,15 @@ def _show_splits(records: list[Record], data: str, fits: list[Fit]) -> str:
 
 def _name_best(fits: list[Fit], n_bits: int) -> str:
     """Say which number of coarse bits is best for P@10 and for recall@10."""
-    splits, parts = list_splits(fits, n_bits), []
+    splits, best = list_splits(fits, n_bits), {}
     for measure in ("precision_10", "recall_10"):
         values = {fit.setting.n_coarse_bits: fit.find_values(n_bits, ASYMMETRIC) for fit in splits}
         if measure in next(iter(values.values())):
-            best = max(values, key=lambda n: values[n][measure])
-            parts.append(f"{HEADS[measure]} is highest with {best}")
+            best[HEADS[measure]] = max(values, key=lambda n: values[n][measure])
+    sizes = list(best.values())
+    if sizes == 2 * sizes[:1]:
+        return f"{' and '.join(best)} are both highest with {sizes[0]} coarse bits."
+    parts = [f"{head} is highest with {size}" for head, size in best.items()]
     sentence = f"{', '.join(parts)} coarse bits."
     return sentence[0].upper() + sentence[1:]
 

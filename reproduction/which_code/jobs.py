@@ -33,7 +33,8 @@ vectors reach {_enumerate(exact)}. The best code by number of bytes:
 
 {make_best_table(rows, "precision_10", BUDGETS)}
 *Asymmetric* means that the query keeps its real values (`hasher.embed`) and only the stored side is
-bits. It costs no memory. Prefer it unless the search runs where only Hamming distance is available.
+bits. It costs no memory, and about four times the time of a Hamming search among a million codes
+([speed](benchmarks.md)). Prefer it unless the search runs where only Hamming distance is available.
 """
 
 
@@ -70,8 +71,9 @@ def answer_labels(rows: RowsByData) -> str:
     """Return what to use if there are labels."""
     return f"""### I have labels
 
-If "similar" means "has the same label", learn the codes from labels with `CCAITQ`, `KSH` or
-`SupervisedIMH` ([use my labels](how-to/labels.md)). With 8 bytes per vector:
+If "similar" means "has the same label", learn the codes from labels with `FSDH`, alone or as the
+coarse bits of a `DualHasher` ([codes from labels](labels.md)). Two other methods with 8 bytes per
+vector, and the best code without labels:
 
 {_list_lines(_compare_labels(rows))}
 Codes from labels forget what the labels do not say: compare their recall@10 in the tables below.

@@ -62,6 +62,8 @@ METHOD = """## How this was measured
 `make which-code` measures what is missing in `docs/which-code.jsonl` and writes this page.
 `python -m reproduction text-set` makes the vectors of the Debian descriptions from the package
 lists of any Debian mirror.
+
+Next: [choose a method and a code length](how-to/choose-bits.md) on your own data.
 """
 
 
@@ -148,9 +150,12 @@ def _make_title(records: list[Record], data: str) -> str:
 
 
 def _make_section(records: list[Record], data: str, rows: RowsByData) -> str:
-    """Return the table of a data set, and how many seeds its means are over."""
+    """Return the table of a data set, collapsed, and how many seeds its means are over."""
     shown = [row for row in rows[NAMES[data]] if row.ranking != COARSE]
     n_seeds = max(row.n_seeds for row in shown)
     seeds = "one seed" if n_seeds == 1 else f"mean of {n_seeds} seeds"
     title = _make_title(records, data)
-    return f"**{title}** ({seeds})\n\n{make_full_table(shown)}"
+    return (
+        f'<details markdown="1">\n<summary>{title} ({seeds})</summary>\n\n'
+        f"{make_full_table(shown)}\n</details>\n"
+    )

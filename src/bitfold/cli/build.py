@@ -45,7 +45,10 @@ def build(
         str, Option(help=f"Format of kept vectors: {', '.join(KEPT_FORMATS)} or {KEEP_NONE}.")
     ] = "float16",
     bits: Annotated[
-        int | None, Option(min=1, max=1024, help="Code length; 128 by default.")
+        int | None,
+        Option(
+            min=1, max=1024, help="Code length; by default up to 128, depending on the vectors."
+        ),
     ] = None,
     method: Annotated[
         str | None,

@@ -36,7 +36,7 @@ def test_page_has_a_figure_and_three_tables_per_data_set(tmp_path: Path) -> None
 
 def test_page_names_the_best_split() -> None:
     text = make_page(make_records(("text", "sift_photos")))
-    assert "64 bits. P@10 is highest with 40, recall@10 is highest with 40 coarse bits." in text
+    assert "64 bits. P@10 and recall@10 are both highest with 40 coarse bits." in text
     assert "128 bits. Recall@10 is highest with 64 coarse bits." in text
 
 

@@ -33,7 +33,9 @@ def test_page_has_a_chart_and_a_table_per_data_set(tmp_path: Path) -> None:
         assert (tmp_path / "images" / "which-code" / f"{data}.png").is_file()
     assert text.count("| exact vectors | 1,024 |") == 2
     assert "CIFAR-10" not in text
-    assert "**MNIST: 58,979 images of 256 numbers, 500 held-out queries** (mean of 2 seeds)" in text
+    title = "MNIST: 58,979 images of 256 numbers, 500 held-out queries (mean of 2 seeds)"
+    assert f"<summary>{title}</summary>\n\n| code |" in text
+    assert text.count("|\n\n</details>\n") == text.count("<details ") == 2
 
 
 def test_page_answers_by_job() -> None:
