@@ -1,4 +1,4 @@
-"""Re-rank: find candidates by Hamming distance, then reorder them by exact distance.
+"""Rescore candidates: find candidates by Hamming distance, then reorder them by exact distance.
 
 If the very nearest vectors matter, take a few hundred candidates by Hamming distance and reorder
 them by the original vectors (RerankByVectors) or, if those are no longer available, by the
@@ -33,7 +33,7 @@ exact = [recall(bf.RerankByVectors(data.database, data.queries, n)) for n in can
 finer = [recall(bf.RerankByEmbedding(reals, n)) for n in candidates]
 alone = recall(None)
 print(f"recall of the ten nearest by codes alone: {alone:.1%}")
-print(f"after re-ranking {candidates[3]} candidates: {exact[3]:.1%}")
+print(f"after rescoring {candidates[3]} candidates: {exact[3]:.1%}")
 
 figure = Figure(figsize=(5, 3.2), layout="constrained")
 axes = figure.subplots()

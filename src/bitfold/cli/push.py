@@ -31,7 +31,7 @@ def push(
     target: Annotated[str, Argument(help=ADDRESS_HELP)],
     table: Annotated[str | None, Option(help="Table to create; none for faiss.")] = None,
     vectors: Annotated[
-        Path | None, Option(help="Original vectors to store for re-ranking; row i has id i.")
+        Path | None, Option(help="Original vectors to store, for rescoring; row i has id i.")
     ] = None,
     factory: Annotated[
         str, Option(help="Kind of faiss index: BFlat, BIVF1024, BHNSW32, BHash4x16.")

@@ -50,13 +50,13 @@ def search(
         int | None, Option(min=0, help="Find all items within this Hamming distance.")
     ] = None,
     rerank: Annotated[
-        Path | None, Option(help="Original vectors to re-rank by; row i has id i.")
+        Path | None, Option(help="Original vectors for rescoring; row i has id i.")
     ] = None,
     candidates: Annotated[
         int | None,
-        Option(min=1, help="Nearest codes per query to re-rank; 200, of a collection 100."),
+        Option(min=1, help="Nearest codes per query to rescore; 200, of a collection 100."),
     ] = None,
-    metric: Annotated[str, Option(help="Metric of re-ranking: l2, ip or cosine.")] = "l2",
+    metric: Annotated[str, Option(help="Metric of rescoring: l2, ip or cosine.")] = "l2",
     where: Annotated[
         str | None, Option(help="Condition on the metadata of a collection, as in 'year >= 2020'.")
     ] = None,
@@ -73,7 +73,8 @@ def search(
     A collection encodes the queries itself and orders the nearest codes by its kept vectors. For
     an index with a model, the reals behind the query's bits are compared with the stored bits
     (asymmetric search); with --symmetric, --radius or query codes, the distance is the Hamming
-    distance. Prints query, rank, id and distance, separated by tabs. Ties are in order of id.
+    distance. Prints query, rank, id and distance, separated by tabs. Ties are in order of id, those
+    of a collection in the order in which the items were added.
 
     Example: bitfold search news.bitfold queries.npy -k 10 --where "year>=2020" --json
     """
