@@ -17,7 +17,7 @@ from numba import njit
 
 from bitfold._kernels.hit_lists import append_items, reserve, sort_keys
 from bitfold._kernels.near import append_near, list_near, scan_codes
-from bitfold._kernels.postings import ItemTable
+from bitfold._kernels.postings import CodeItems
 from bitfold._kernels.prefetching import prefetch
 from bitfold._kernels.ranking import TILE
 from bitfold._types import BoolArray, Int64Array, UInt32Array, UInt64Array, Words
@@ -184,7 +184,7 @@ def probe_within(
     n_words: int,
     max_codes: int,
     n_items: int,
-    table: ItemTable,
+    table: CodeItems,
     starts: UInt32Array,
     members: UInt32Array,
     deleted: BoolArray,
@@ -266,7 +266,7 @@ def scan_within(
     radius: int,
     n_words: int,
     n_items: int,
-    table: ItemTable,
+    table: CodeItems,
     starts: UInt32Array,
     members: UInt32Array,
     deleted: BoolArray,

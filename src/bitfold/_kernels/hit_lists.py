@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from bitfold._kernels.keys import item_of
-from bitfold._kernels.postings import IS_SHARED, ItemTable
+from bitfold._kernels.postings import IS_SHARED, CodeItems
 from bitfold._kernels.prefetching import prefetch
 from bitfold._types import BoolArray, Int64Array, UInt32Array, UInt64Array
 
@@ -37,7 +37,7 @@ def reserve(keys: UInt64Array, n_keys: Any) -> UInt64Array:
 @njit(nogil=True, cache=True)
 def append_items(
     codes: UInt64Array,
-    table: ItemTable,
+    table: CodeItems,
     starts: UInt32Array,
     members: UInt32Array,
     deleted: BoolArray,

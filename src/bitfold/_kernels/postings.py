@@ -18,7 +18,7 @@ IS_SHARED = np.uint32(1 << 31)
 """Marks codes with several items; items are below it."""
 
 
-class ItemTable(NamedTuple):
+class CodeItems(NamedTuple):
     """The items of codes of which most have one item, which is found with one cache miss.
 
     Parameters
@@ -38,7 +38,7 @@ class ItemTable(NamedTuple):
 def tabulate_items(
     starts: UInt32Array, members: UInt32Array, firsts: UInt32Array, shared: UInt32Array
 ) -> Any:
-    """Fill an :class:`ItemTable`; return the length of ``shared`` that is needed.
+    """Fill an :class:`CodeItems`; return the length of ``shared`` that is needed.
 
     Entries beyond the end of ``shared`` are not written.
     """

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitfold._kernels import distinct
-from bitfold._kernels.postings import ItemTable
+from bitfold._kernels.postings import CodeItems
 from bitfold._threads import lazy_property
 from bitfold._types import AnyArray, BoolArray, Ids, Int64Array, UInt32Array, Words
 from bitfold.search.arrays import read_only
@@ -104,7 +104,7 @@ class Segment:
         return self.starts, self.members, self.deleted
 
     @property
-    def item_table(self) -> ItemTable:
+    def item_table(self) -> CodeItems:
         """The items of the codes for fast lookup; empty if it does not pay off."""
         return self.tables.tabulate_items(self.starts, self.members)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from bitfold._kernels import buckets, postings
 from bitfold._kernels.buckets import BucketArrays, PartKeys, ProbeArrays
-from bitfold._kernels.postings import ItemTable
+from bitfold._kernels.postings import CodeItems
 from bitfold._threads import SharedLock, map_blocks
 from bitfold._types import Int64Array, UInt32Array, Words
 from bitfold.search.arrays import read_only
@@ -30,7 +30,7 @@ from bitfold.search.plan import (
 _LEAST_DISTINCT_SHARE = 0.75
 """Items of codes are tabulated if there are more codes than this share of the items."""
 
-NO_ITEM_TABLE = ItemTable(*(read_only(np.empty(0, np.uint32)) for _ in range(2)))
+NO_ITEM_TABLE = CodeItems(*(read_only(np.empty(0, np.uint32)) for _ in range(2)))
 """The table of items where none pays off."""
 
 _MAX_SLOWDOWN = 1.5
@@ -148,7 +148,7 @@ class TableCache:
         self._max_bytes = np.inf
         self._loaded: tuple[Tables, ...] | None = None if storage else ()
         self._sample: CodeSample | None = None
-        self._item_table: ItemTable | None = None
+        self._item_table: CodeItems | None = None
         # By radius. A decision is a lookup, or None if a scan is faster.
         self._decisions: dict[int, TableLookup | None] = {}
         self._plans: dict[int, Plan | None] = {}
@@ -219,7 +219,7 @@ class TableCache:
         tables = Tables.build(columns, plan.parts, word_columns)
         return TableLookup.make(tables, plan, len(columns))
 
-    def tabulate_items(self, starts: UInt32Array, members: UInt32Array) -> ItemTable:
+    def tabulate_items(self, starts: UInt32Array, members: UInt32Array) -> CodeItems:
         """Return the items of the codes; an empty table if it does not pay off.
 
         It pays off if some codes have several items, but most have one.
@@ -281,15 +281,15 @@ class TableCache:
         return self._loaded
 
 
-def make_item_table(starts: UInt32Array, members: UInt32Array) -> ItemTable:
+def make_item_table(starts: UInt32Array, members: UInt32Array) -> CodeItems:
     """Return the items of each code."""
     firsts, nothing = np.empty(len(starts) - 1, np.uint32), np.empty(0, np.uint32)
     shared = np.empty(postings.tabulate_items(starts, members, firsts, nothing), np.uint32)
     postings.tabulate_items(starts, members, firsts, shared)
-    return ItemTable(read_only(firsts), read_only(shared))
+    return CodeItems(read_only(firsts), read_only(shared))
 
 
-def _count_bytes(table: ItemTable) -> int:
+def _count_bytes(table: CodeItems) -> int:
     return sum(array.nbytes for array in table)
 
 
