@@ -11,10 +11,13 @@ ROOT = Path(__file__).parents[2]
 
 FRAMEWORKS = {
     "haystack": ["haystack"],
+    "haystack._documents": ["haystack"],
     "haystack.document_store": ["haystack"],
     "haystack.retriever": ["haystack"],
     "langchain": ["langchain_core"],
+    "_langchain_documents": ["langchain_core"],
     "llama_index": ["llama_index"],
+    "_llama_index_nodes": ["llama_index"],
     "onnx": ["onnx", "onnxruntime"],
     "_onnx_graph": ["onnx"],
     "_onnx_hashers": ["onnx"],

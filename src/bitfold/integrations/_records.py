@@ -77,6 +77,10 @@ class RecordCollection:
         """Names of the columns that are copied from the metadata."""
         return [name for name in self.collection.columns if name not in _OWN_COLUMNS]
 
+    def to_similarity(self, distance: float) -> float:
+        """Return the similarity of a distance: the cosine, or 1 / (1 + distance)."""
+        return 1 - distance if self.collection.metric == "cosine" else 1 / (1 + distance)
+
     def put(
         self,
         records: Sequence[Record],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self
-from uuid import uuid4
 
 import numpy as np
 from langchain_core.documents import Document
@@ -12,15 +11,12 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
-from bitfold import _validation
 from bitfold._types import PathLike
 from bitfold.collection import Collection
-from bitfold.errors import ParameterTypeError
-from bitfold.integrations._records import Record, RecordCollection, RecordHit
+from bitfold.integrations._langchain_documents import to_document, to_matches, to_records
+from bitfold.integrations._records import RecordCollection, RecordHit
 
 __all__ = ["BitfoldVectorStore"]
-
-_OWNER = "BitfoldVectorStore"
 
 
 class BitfoldVectorStore(VectorStore):
@@ -118,17 +114,10 @@ class BitfoldVectorStore(VectorStore):
         DataError
             If metadata cannot be stored.
         """
-        listed = list(texts)
-        metadata = [{}] * len(listed) if metadatas is None else metadatas
-        given = [None] * len(listed) if ids is None else ids
-        for name, values in (("metadatas", metadata), ("ids", given)):
-            if len(values) != len(listed):
-                requirement = f"one per text, {len(listed)}"
-                _validation.raise_invalid(name, _OWNER, requirement, len(values))
-        chosen = [item or str(uuid4()) for item in given]
-        records = list(map(Record, chosen, listed, metadata))
-        self._records.put(records, self._embedding.embed_documents(listed) if listed else [])
-        return chosen
+        records = to_records(texts, metadatas, ids)
+        listed = [record.text for record in records]
+        self._records.put(records, self._embedding.embed_documents(listed) if records else [])
+        return [record.id for record in records]
 
     def delete(self, ids: list[str] | None = None, **kwargs: Any) -> bool:
         """Delete documents; unknown ids are ignored.
@@ -159,7 +148,7 @@ class BitfoldVectorStore(VectorStore):
         -------
         The documents, in the order of the ids.
         """
-        return list(map(_to_document, self._records.read(self._records.find(ids))))
+        return list(map(to_document, self._records.read(self._records.find(ids))))
 
     def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:
         """Return the documents nearest to a text.
@@ -198,7 +187,7 @@ class BitfoldVectorStore(VectorStore):
         Documents and distances, nearest first.
         """
         hits = self._search(self._embedding.embed_query(query), k, **kwargs)
-        return [(_to_document(hit.record), hit.distance) for hit in hits]
+        return [(to_document(hit.record), hit.distance) for hit in hits]
 
     def similarity_search_by_vector(
         self, embedding: list[float], k: int = 4, **kwargs: Any
@@ -218,7 +207,7 @@ class BitfoldVectorStore(VectorStore):
         -------
         Documents, nearest first.
         """
-        return [_to_document(hit.record) for hit in self._search(embedding, k, **kwargs)]
+        return [to_document(hit.record) for hit in self._search(embedding, k, **kwargs)]
 
     def max_marginal_relevance_search(
         self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **kwargs: Any
@@ -281,7 +270,7 @@ class BitfoldVectorStore(VectorStore):
         chosen = maximal_marginal_relevance(
             np.asarray(embedding, np.float32), list(vectors), lambda_mult, k
         )
-        return [_to_document(hits[number].record) for number in chosen]
+        return [to_document(hits[number].record) for number in chosen]
 
     @classmethod
     def from_texts(
@@ -317,27 +306,8 @@ class BitfoldVectorStore(VectorStore):
         return store
 
     def _search(self, vector: Any, k: int, **conditions: Any) -> list[RecordHit]:
-        matches = _to_matches(conditions.pop("filter", None))
+        matches = to_matches(conditions.pop("filter", None))
         return self._records.search(vector, k, matches=matches, **conditions)
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
-        if self.collection.metric == "cosine":
-            return lambda distance: 1 - distance
-        return lambda distance: 1 / (1 + distance)
-
-
-def _to_document(record: Record) -> Document:
-    return Document(id=record.id, page_content=record.text or "", metadata=record.metadata)
-
-
-def _to_matches(filter_by: Any) -> Callable[[Record], bool] | None:
-    """Return a filter, a mapping or a function of documents, as a function of records."""
-    if filter_by is None:
-        return None
-    if isinstance(filter_by, Mapping):
-        wanted = filter_by
-        return lambda record: all(record.metadata.get(name) == wanted[name] for name in wanted)
-    if callable(filter_by):
-        return lambda record: bool(filter_by(_to_document(record)))
-    requirement = "a mapping or a function of a document"
-    raise ParameterTypeError("filter", _OWNER, requirement, type(filter_by).__name__)
+        return self._records.to_similarity

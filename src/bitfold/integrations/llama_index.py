@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.indices.query.embedding_utils import get_top_k_mmr_embeddings
-from llama_index.core.schema import BaseNode, MetadataMode
+from llama_index.core.schema import BaseNode
 from llama_index.core.vector_stores.types import (
     BasePydanticVectorStore,
-    FilterCondition,
     MetadataFilters,
     VectorStoreQuery,
     VectorStoreQueryMode,
     VectorStoreQueryResult,
 )
-from llama_index.core.vector_stores.utils import (
-    build_metadata_filter_fn,
-    metadata_dict_to_node,
-    node_to_metadata_dict,
-)
 
 from bitfold import _validation
 from bitfold._types import PathLike
 from bitfold.collection import Collection
+from bitfold.integrations._llama_index_nodes import (
+    DOCUMENT,
+    filter_by_metadata,
+    filter_by_query,
+    to_node,
+    to_record,
+)
 from bitfold.integrations._records import Record, RecordCollection, RecordHit
 
 __all__ = ["BitfoldNodeStore"]
 
 _OWNER = "BitfoldNodeStore"
-
-_DOCUMENT = "ref_doc_id"
-"""Column with the document of a node, by which nodes are deleted."""
 
 _MODES = (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.MMR)
 
@@ -81,7 +79,7 @@ class BitfoldNodeStore(BasePydanticVectorStore):
         **options: Any,
     ) -> None:
         super().__init__()
-        declared = {**(columns or {}), _DOCUMENT: str}
+        declared = {**(columns or {}), DOCUMENT: str}
         self._records = RecordCollection.open(path, declared, {"metric": metric, **options})
 
     @classmethod
@@ -117,7 +115,7 @@ class BitfoldNodeStore(BasePydanticVectorStore):
         -------
         Their ids.
         """
-        records = list(map(_to_record, nodes))
+        records = list(map(to_record, nodes))
         self._records.put(records, [node.get_embedding() for node in nodes])
         return [node.node_id for node in nodes]
 
@@ -132,7 +130,7 @@ class BitfoldNodeStore(BasePydanticVectorStore):
             Not used.
         """
         if len(self.client):
-            self._records.remove(self.client.ids([(_DOCUMENT, "=", ref_doc_id)]))
+            self._records.remove(self.client.ids([(DOCUMENT, "=", ref_doc_id)]))
 
     def get_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None
@@ -150,7 +148,7 @@ class BitfoldNodeStore(BasePydanticVectorStore):
         -------
         The nodes.
         """
-        return list(map(_to_node, self._select(node_ids, filters)))
+        return list(map(to_node, self._select(node_ids, filters)))
 
     def delete_nodes(
         self,
@@ -201,15 +199,14 @@ class BitfoldNodeStore(BasePydanticVectorStore):
         hits = self._records.search(
             query.query_embedding,
             query.similarity_top_k * (factor if is_mmr else 1),
-            matches=_to_matches(query),
+            matches=filter_by_query(query),
             **kwargs,
         )
         if is_mmr:
             hits = self._choose_different(hits, query, threshold)
-        is_cosine = self.client.metric == "cosine"
         return VectorStoreQueryResult(
-            nodes=[_to_node(hit.record) for hit in hits],
-            similarities=[1 - h.distance if is_cosine else 1 / (1 + h.distance) for h in hits],
+            nodes=[to_node(hit.record) for hit in hits],
+            similarities=[self._records.to_similarity(hit.distance) for hit in hits],
             ids=[hit.record.id for hit in hits],
         )
 
@@ -241,7 +238,7 @@ class BitfoldNodeStore(BasePydanticVectorStore):
         """
 
     def _select(self, node_ids: list[str] | None, filters: MetadataFilters | None) -> list[Record]:
-        matches = _filter_by_metadata(filters)
+        matches = filter_by_metadata(filters)
         if node_ids is None:
             return list(self._records.scan(matches))
         found = self._records.read(self._records.find(node_ids))
@@ -262,46 +259,3 @@ class BitfoldNodeStore(BasePydanticVectorStore):
             mmr_threshold=query.mmr_threshold if threshold is None else threshold,
         )
         return [by_id[item] for item in chosen]
-
-
-def _to_record(node: BaseNode) -> Record:
-    metadata = node_to_metadata_dict(node, remove_text=True, flat_metadata=False)
-    return Record(node.node_id, node.get_content(MetadataMode.NONE), metadata)
-
-
-def _to_node(record: Record) -> BaseNode:
-    return metadata_dict_to_node(record.metadata, text=record.text)
-
-
-def _filter_by_metadata(filters: MetadataFilters | None) -> Callable[[Record], bool] | None:
-    return None if filters is None else lambda record: _meets(record, filters)
-
-
-def _meets(record: Record, filters: MetadataFilters) -> bool:
-    """Return whether a record meets a filter; LlamaIndex itself does not evaluate nested ones."""
-    answers = [
-        _meets(record, each)
-        if isinstance(each, MetadataFilters)
-        else build_metadata_filter_fn(lambda _: record.metadata, MetadataFilters(filters=[each]))(
-            ""
-        )
-        for each in filters.filters
-    ]
-    if filters.condition == FilterCondition.NOT:
-        return not any(answers)
-    return any(answers) if filters.condition == FilterCondition.OR else all(answers)
-
-
-def _to_matches(query: VectorStoreQuery) -> Callable[[Record], bool] | None:
-    """Return the conditions of a query as one function of records."""
-    by_metadata = _filter_by_metadata(query.filters)
-    # An index passes an empty list of nodes if its store keeps the texts.
-    nodes = set(query.node_ids) if query.node_ids else None
-    documents = set(query.doc_ids) if query.doc_ids else None
-    if by_metadata is None and nodes is None and documents is None:
-        return None
-    return lambda record: (
-        (nodes is None or record.id in nodes)
-        and (documents is None or record.metadata.get(_DOCUMENT) in documents)
-        and (by_metadata is None or by_metadata(record))
-    )

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from haystack import Document, default_from_dict, default_to_dict
 from haystack.document_stores.errors import DuplicateDocumentError
 from haystack.document_stores.types import DuplicatePolicy
-from haystack.utils.filters import document_matches_filter
 
 from bitfold._types import PathLike
 from bitfold.collection import Collection
 from bitfold.errors import ParameterTypeError
-from bitfold.integrations._records import Record, RecordCollection
+from bitfold.integrations._records import RecordCollection
+from bitfold.integrations.haystack._documents import to_document, to_matches, to_record
 
 __all__ = ["BitfoldDocumentStore"]
 
@@ -129,9 +128,9 @@ class BitfoldDocumentStore:
         -------
         Documents with their embeddings.
         """
-        found = list(self._records.scan(_to_matches(filters)))
+        found = list(self._records.scan(to_matches(filters)))
         embeddings = self._read_embeddings([record.id for record in found])
-        return list(map(_to_document, found, embeddings))
+        return list(map(to_document, found, embeddings))
 
     def write_documents(
         self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE
@@ -195,7 +194,7 @@ class BitfoldDocumentStore:
         -------
         The number of deleted documents.
         """
-        matching = [record.id for record in self._records.scan(_to_matches(filters))]
+        matching = [record.id for record in self._records.scan(to_matches(filters))]
         return len(self._records.remove(matching))
 
     def update_by_filter(self, filters: dict[str, Any], meta: dict[str, Any]) -> int:
@@ -247,14 +246,13 @@ class BitfoldDocumentStore:
         hits = self._records.search(
             query_embedding,
             top_k,
-            matches=_to_matches(filters),
+            matches=to_matches(filters),
             where=_HAS_EMBEDDING if has_none else None,
         )
         ids = [hit.record.id for hit in hits]
         embeddings = self._read_embeddings(ids) if return_embedding else [None] * len(ids)
-        is_cosine = self.collection.metric == "cosine"
-        scores = [1 - h.distance if is_cosine else 1 / (1 + h.distance) for h in hits]
-        return list(map(_to_document, (hit.record for hit in hits), embeddings, scores))
+        scores = [self._records.to_similarity(hit.distance) for hit in hits]
+        return list(map(to_document, (hit.record for hit in hits), embeddings, scores))
 
     def _put(self, documents: list[Document]) -> None:
         width = self.collection.n_features or self._parameters["embedding_dim"]
@@ -265,7 +263,7 @@ class BitfoldDocumentStore:
         nothing = [0.0] * width
         vectors = [nothing if d.embedding is None else d.embedding for d in documents]
         columns = [{_LENGTH: length} for length in lengths]
-        self._records.put(list(map(_to_record, documents)), vectors, columns)
+        self._records.put(list(map(to_record, documents)), vectors, columns)
 
     def _read_embeddings(self, ids: list[str]) -> list[list[float] | None]:
         """Return the embeddings of documents as they were written, up to rounding."""
@@ -280,24 +278,3 @@ class BitfoldDocumentStore:
             None if length is None else vector.tolist()
             for vector, length in zip(vectors, lengths, strict=True)
         ]
-
-
-def _to_record(document: Document) -> Record:
-    fields = document.to_dict(flatten=False)
-    for name in ("id", "content", "embedding", "score"):
-        fields.pop(name, None)
-    return Record(document.id, document.content, fields)
-
-
-def _to_document(
-    record: Record, embedding: list[float] | None = None, score: float | None = None
-) -> Document:
-    own = {"id": record.id, "content": record.text, "embedding": embedding, "score": score}
-    document: Document = Document.from_dict({**record.metadata, **own})
-    return document
-
-
-def _to_matches(filters: dict[str, Any] | None) -> Callable[[Record], bool] | None:
-    if not filters:
-        return None
-    return lambda record: bool(document_matches_filter(filters, _to_document(record)))
