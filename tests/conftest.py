@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -29,8 +31,33 @@ def environment() -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def command() -> str:
-    """Return the script that an installation puts next to its Python."""
-    return str(Path(sys.executable).with_name("bitfold"))
+    """Return the script that an installation puts next to its Python; on Windows, an ``.exe``."""
+    folder = Path(sys.executable).parent
+    found = shutil.which("bitfold", path=str(folder))
+    assert found, f"bitfold is not installed in {folder}"
+    return found
+
+
+@pytest.fixture(scope="session")
+def bitfold(
+    command: str, environment: dict[str, str]
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run ``bitfold`` in a new process, with pipes."""
+
+    def run(
+        *arguments: str, within: Path | None = None, variables: dict[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [command, *arguments],
+            capture_output=True,
+            encoding="utf-8",
+            cwd=within,
+            env={**environment, **(variables or {})},
+            timeout=120,
+            check=False,
+        )
+
+    return run
 
 
 SERVER = """
@@ -69,9 +96,25 @@ for line in sys.stdin:
 
 @pytest.fixture(scope="session")
 def warm(
-    environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+    bitfold: Callable[..., subprocess.CompletedProcess[str]],
+    environment: dict[str, str],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Callable[..., subprocess.CompletedProcess[str]]]:
-    """Run ``bitfold`` in a fork of a process that has already imported everything."""
+    """Run ``bitfold`` in a fork of a process that has already imported everything.
+
+    Where processes cannot fork, it runs in a new one.
+    """
+    if not hasattr(os, "fork"):
+
+        def run_new(
+            *arguments: str, max_file_size: int | None = None, **options: Any
+        ) -> subprocess.CompletedProcess[str]:
+            if max_file_size is not None:
+                pytest.skip("needs a limit on the size of files, which only POSIX has")
+            return bitfold(*arguments, **options)
+
+        yield run_new
+        return
     folder = tmp_path_factory.mktemp("warm")
     with subprocess.Popen(
         [sys.executable, "-c", SERVER],

@@ -1,9 +1,8 @@
-"""Run the command as a user does: as a process, on files of every format."""
+"""Files of every format, a model, its codes and an index."""
 
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import h5py
@@ -13,28 +12,11 @@ import pytest
 import zarr
 from pyarrow import parquet
 from safetensors.numpy import save_file
-from tests.cli.helpers import LABELS, Run, X, to_texmex
+from tests.cli.helpers import LABELS, X, to_texmex
 
 import bitfold as bf
 from bitfold.hashers import LSH
 from bitfold.io import save_codes
-
-
-@pytest.fixture(scope="session")
-def bitfold(command: str, environment: dict[str, str]) -> Run:
-    """Run ``bitfold`` in a new process, with pipes."""
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [command, *arguments],
-            capture_output=True,
-            encoding="utf-8",
-            env=environment,
-            timeout=120,
-            check=False,
-        )
-
-    return run
 
 
 @pytest.fixture(scope="session")

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import pty
 import re
 import struct
 import subprocess
-import termios
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from sklearn.datasets import load_digits
 
 from bitfold._types import AnyArray
@@ -55,6 +53,11 @@ class Screen:
     """A pseudo-terminal of 24 × 100 characters that is read all the time."""
 
     def __init__(self) -> None:
+        # The tests that run on Windows import this file, too.
+        termios = pytest.importorskip("termios", reason="Windows has no pseudo-terminals")
+        import fcntl
+        import pty
+
         self._reader_end, self.terminal = pty.openpty()
         fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
         self.shown = b""

@@ -5,7 +5,6 @@ import gc
 import os
 import random
 import re
-import resource
 import signal
 import struct
 import tempfile
@@ -50,6 +49,16 @@ from bitfold.search.disk.manifest import Manifest
 from bitfold.search.segment import Segment
 
 linux_only = pytest.mark.skipif(not Path("/proc/self").exists(), reason="reads /proc")
+posix_only = pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="needs forks, signals, limits or pipes that only POSIX has"
+)
+
+
+def set_limit(name: str, value: int) -> None:
+    """Limit a resource of this process, as ``ulimit`` does."""
+    import resource  # Windows has no such module
+
+    resource.setrlimit(getattr(resource, name), (value, value))
 
 
 def test_only_new_parts_are_written(tmp_path: Path) -> None:
@@ -146,7 +155,7 @@ def test_commits_match_a_dictionary(history: list[tuple[tuple[str, int], bool]])
 
 
 def resident_bytes() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 @linux_only
@@ -216,6 +225,7 @@ def kill_while_committing(path: Path, seconds: float) -> int:
     return int.from_bytes(acknowledged[-8:], "little")
 
 
+@posix_only
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_kills_lose_no_commit(tmp_path: Path) -> None:
     path, rng = tmp_path / "index", random.Random(0)
@@ -323,12 +333,13 @@ def test_failed_commit_changes_nothing(
     assert not reopen(index)
 
 
+@posix_only
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_full_disk_changes_nothing(index: Path) -> None:
     before, old = list_files(index), read_index(index)
 
     def work() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+        set_limit("RLIMIT_FSIZE", 50_000)
         with IndexFolder.open(index, "a") as folder:
             with pytest.raises(OSError, match="could not be saved: File too large") as caught:
                 folder.commit(
@@ -352,6 +363,7 @@ def test_second_writer_raises(index: Path) -> None:
     IndexFolder.open(index, "a").close()
 
 
+@posix_only
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_lock_ends_with_its_process(index: Path) -> None:
     out, back = os.pipe()
@@ -373,6 +385,7 @@ def test_lock_ends_with_its_process(index: Path) -> None:
     IndexFolder.open(index, "a").close()
 
 
+@posix_only
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_forked_child_does_not_share_the_lock(index: Path) -> None:
     folder = IndexFolder.open(index, "a")
@@ -478,13 +491,14 @@ def test_mapped_files_stay_readable(tmp_path: Path) -> None:
     assert read_content(reader.segments) == read_content([big])
 
 
+@posix_only
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_small_segments_need_no_descriptors(tmp_path: Path) -> None:
     parts = [make_segment(5, first=10 * i).without(np.array([2])) for i in range(200)]
     path = write_index(tmp_path / "index", *parts)
 
     def work() -> None:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
+        set_limit("RLIMIT_NOFILE", 100)
         assert len(read_index(path)) == 800
 
     assert wait_for(fork(work)) == 0
@@ -543,9 +557,6 @@ def test_messages_name_the_damage(index: Path) -> None:
     assert_format_error(index, segment, f"{size - 1} bytes instead of {size}")
     segment.unlink()
     assert_format_error(index, index, "segment-1-0.bin is missing")
-    os.mkfifo(segment)
-    assert_format_error(index, segment, f"0 bytes instead of {size}")
-    segment.unlink()
     segment.write_bytes(whole)
     flip_bits(deleted, -1)
     assert_format_error(index, deleted, "array 'deleted' fails its checksum")
@@ -557,6 +568,15 @@ def test_messages_name_the_damage(index: Path) -> None:
     assert_format_error(index, manifest_file, "does not match its checksum")
     manifest_file.write_text(text[:-9])
     assert_format_error(index, manifest_file, "not a JSON object")
+
+
+@posix_only
+def test_pipe_instead_of_a_file(index: Path) -> None:
+    segment = index / "segment-1-0.bin"
+    size = segment.stat().st_size
+    segment.unlink()
+    os.mkfifo(segment)
+    assert_format_error(index, segment, f"0 bytes instead of {size}")
 
 
 def test_exchanged_files_are_detected(tmp_path: Path) -> None:
