@@ -1,8 +1,8 @@
 """Run all benchmarks, or the named groups: ``python -m benchmarks core search``.
 
 ``stores``, which starts a Postgres server, ``distributed`` and ``scaling``, which start Dask
-clusters, ``earlier``, which needs the history of the repository, and ``onnx_export``, which needs
-onnxruntime, run only when they are named.
+clusters, ``earlier``, which needs the history of the repository, ``onnx_export``, which needs
+onnxruntime, and ``ubinary``, which needs sentence-transformers, run only when they are named.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ GROUPS = [
 ]  # fmt: skip
 """Groups that run by default."""
 
-NAMED_GROUPS = ["stores", "distributed", "scaling", "earlier", "onnx_export"]
+NAMED_GROUPS = ["stores", "distributed", "scaling", "earlier", "onnx_export", "ubinary"]
 """Groups that run only when they are named."""
 
 
