@@ -22,6 +22,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
+from tests.documentation import blocks_of
 
 import bitfold
 
@@ -64,6 +65,13 @@ def test_dev_extra_includes_the_others() -> None:
     frameworks = {"haystack", "langchain", "llama_index", "onnx", "sentence_transformers"}
     separate = {"dev", "docs", "integrations", *frameworks}
     assert list_dev_extras() == set(PROJECT["optional-dependencies"]) - separate
+
+
+def test_citation_has_the_version() -> None:
+    lines = (ROOT / "CITATION.cff").read_text("utf-8").splitlines()
+    assert [line for line in lines if line.startswith("version:")] == [
+        f"version: {bitfold.__version__}"
+    ]
 
 
 @pytest.mark.lowest
@@ -146,7 +154,8 @@ def test_sdist_can_run_its_tests(sdist: Path) -> None:
         ).stdout  # fmt: skip
 
     assert set(listed(run("--collect-only"))) == set(listed(collected_here()))
-    run("tests/test_codes.py", "tests/test_architecture.py", "tests/test_language.py", "README.md")
+    modules = ["tests/test_codes.py", "tests/test_architecture.py", "tests/test_language.py"]
+    run(*modules, "docs/limits.md")
 
 
 def collected_here() -> str:
@@ -183,6 +192,7 @@ with bf.HammingIndex.open("my.index") as again:
     hits = again.search(codes[:3], k=5)
 assert (hits.ids == index.search(codes[:3], k=5).ids).all()
 assert files("bitfold").joinpath("py.typed").is_file()
+assert all(getattr(bf, name) is not None for name in dir(bf))
 print(bf.__file__)
 print(*sorted({each.name for each in metadata.distributions()}))
 """
@@ -221,6 +231,35 @@ def test_installed_without_extras(clean: Path, tmp_path: Path) -> None:
     done = outside(tmp_path, clean / "bitfold", *arguments)
     assert done.returncode == 0, done.stderr
     assert "bitfold fit vectors.npy --method itq --bits 8" in done.stdout
+
+
+@pytest.mark.package
+def test_readme_runs_without_extras(clean: Path, tmp_path: Path) -> None:
+    blocks = blocks_of((ROOT / "README.md").read_text("utf-8"))
+    (script,) = [block.text for block in blocks if block.language == "py"]
+    done = outside(tmp_path, clean / "python", "-W", "error", "-c", script)
+    assert (done.returncode, done.stderr) == (0, "")
+    printed = re.fullmatch(r"(\d+)% of the hits are the same digit as their query\.\n", done.stdout)
+    assert printed, done.stdout
+    assert int(printed[1]) >= 95
+
+    shown = "".join(block.text for block in blocks if block.language == "console")
+    install, *lines = shown.splitlines()
+    assert install == "pip install bitfold"
+    outputs = []
+    for line in lines:
+        name, *arguments = line.split()
+        done = outside(tmp_path, clean / name, *arguments)
+        assert (done.returncode, done.stderr) == (0, ""), line
+        outputs.append(done.stdout)
+    sample, build, search = outputs
+    assert sample.startswith("digits: vectors.npy (1497 ")
+    assert build.startswith("my.bitfold: 1,497 items of 64 features")
+    header, *rows = (row.split("\t") for row in search.splitlines())
+    assert header == ["query", "rank", "id", "distance"]
+    k = int(lines[-1].partition("-k ")[2])
+    ranks = [[str(query), str(rank)] for query in range(300) for rank in range(1, k + 1)]
+    assert [row[:2] for row in rows] == ranks
 
 
 @pytest.mark.package

@@ -175,9 +175,13 @@ def test_packages_declare_their_names() -> None:
     assert packages | {"bitfold"} <= set(MODULES)
 
 
-def test_dir_lists_the_declared_names() -> None:
-    assert dir(bitfold) == sorted(bitfold.__all__)
-    assert all(getattr(bitfold, name) is not None for name in bitfold.__all__)
+def test_dir_lists_the_declared_names_and_the_modules() -> None:
+    listed = dir(bitfold)
+    assert listed == sorted(set(listed))
+    # Without Dask, bitfold.distributed cannot be imported, and so help(bitfold) would fail.
+    assert {*bitfold.__all__, *bitfold._MODULES} - set(listed) == {"distributed"}
+    assert {"datasets", "hashers"} <= set(listed)
+    assert all(getattr(bitfold, name) is not None for name in listed)
     with pytest.raises(AttributeError, match=r"module 'bitfold' has no attribute 'nothing'\."):
         bitfold.nothing  # noqa: B018
 

@@ -88,4 +88,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    # help() imports every name in this list, and bitfold.distributed raises without its extra.
+    return sorted({*__all__, *_MODULES} - {"distributed"})
