@@ -26,7 +26,6 @@ from reproduction.report.table_presentation import (
     present_other_queries,
     present_times,
 )
-
 from reproduction.report.unit_rows import present_unit_rows
 
 
