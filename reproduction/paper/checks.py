@@ -13,6 +13,7 @@ from itertools import pairwise, product
 from typing import NamedTuple
 
 from reproduction.paper import reported
+from reproduction.paper.degrees import ANY, Degree
 from reproduction.paper.intervals import (
     Estimate,
     Values,
@@ -26,7 +27,12 @@ CODE_LENGTHS = (16, 32, 48, 64, 96, 128)
 """The paper's code lengths."""
 
 N_DIGITS = {"f1": 3, "test_ms": 4, "encode_us": 1}
-"""Digits after the decimal point; other measures have two."""
+"""Digits after the decimal point; other measures have two, and small values more."""
+
+MAX_DIGITS = 7
+
+_NAMES = {"f1": "F1, ", "recall": "recall, "}
+"""Measures that comparisons name, because a statement may be about several of them."""
 
 
 class MissingRecordsError(LookupError):
@@ -153,25 +159,50 @@ def format_range(estimate: Estimate, n_digits: int = 2) -> str:
 
 
 def check_descending(
-    measured: Measured, measure: str, data: str, *settings: Setting, at_least: float = 0.0
+    measured: Measured, measure: str, data: str, *settings: Setting, degree: Degree = ANY
 ) -> Iterator[Check]:
-    """Compare each setting with the next, which must be below it by more than ``at_least``."""
-    n_digits = N_DIGITS.get(measure.split()[0], 2)
+    """Compare each setting with the next, which must be below it by the required degree.
+
+    Raises
+    ------
+    MissingRecordsError
+        If the lead must be significant and there is one seed, which has no interval.
+    """
     for better, worse in pairwise(settings):
         try:
             high, low = (measured.values(measure, data, s) for s in (better, worse))
         except NoSuchCodesError:
             continue
-        difference = estimate_difference(high, low)
-        means = [sum(values.values()) / len(values) for values in (high, low)]
-        bits = f"{better.n_bits} bits: " if better.n_bits else ""
-        other = f" ({worse.n_bits} bits)" if worse.n_bits not in (better.n_bits, 0) else ""
-        text = (
-            f"{bits}{better} {means[0]:.{n_digits}f}, {worse}{other} {means[1]:.{n_digits}f} "
-            f"{format_interval(difference, n_digits)}"
-        )
-        margin = Estimate(*(value - at_least for value in difference))
-        yield Check(text, margin.mean > 0, margin)
+        n_digits = _count_digits(measure, high, low)
+        text = _NAMES.get(measure, "") + _describe_pair((better, worse), (high, low), n_digits)
+        margin = degree.measure_margin(high, low)
+        if degree.is_significant and math.isinf(margin.low):
+            raise MissingRecordsError(f"{text}: a second seed")
+        text += degree.describe(sum(low.values()) / len(low), n_digits)
+        yield Check(text, degree.holds(margin), margin)
+
+
+def _count_digits(measure: str, *values: Values) -> int:
+    """Return how many decimal places show at least two digits of the larger value."""
+    usual = N_DIGITS.get(measure.split()[0], 2)
+    largest = max(abs(value) for own in values for value in own.values())
+    if not largest:
+        return usual
+    return min(max(usual, 1 - math.floor(math.log10(largest))), MAX_DIGITS)
+
+
+def _describe_pair(
+    settings: tuple[Setting, Setting], values: tuple[Values, Values], n_digits: int
+) -> str:
+    """Return both means, the difference and its interval."""
+    better, worse = settings
+    means = [sum(own.values()) / len(own) for own in values]
+    bits = f"{better.n_bits} bits: " if better.n_bits else ""
+    other = f" ({worse.n_bits} bits)" if worse.n_bits not in (better.n_bits, 0) else ""
+    return (
+        f"{bits}{better} {means[0]:.{n_digits}f}, {worse}{other} {means[1]:.{n_digits}f} "
+        f"{format_interval(estimate_difference(*values), n_digits)}"
+    )
 
 
 def beats(
@@ -181,9 +212,9 @@ def beats(
     rivals: Sequence[str],
     lengths: Sequence[int] = CODE_LENGTHS,
     *,
-    at_least: float = 0.0,
+    degree: Degree = ANY,
 ) -> Checks:
-    """Check that every winner is above every rival at every code length."""
+    """Check that every winner is above every rival at every code length, by some degree."""
 
     def checks(measured: Measured) -> Iterator[Check]:
         for n_bits, winner, rival in product(lengths, winners, rivals):
@@ -191,7 +222,7 @@ def beats(
                 # What has no codes, such as an exact scan, is the same at every length.
                 pair = (Setting(name, _find_length(measured, data, name, n_bits))
                         for name in (winner, rival))  # fmt: skip
-                yield from check_descending(measured, measure, data, *pair, at_least=at_least)
+                yield from check_descending(measured, measure, data, *pair, degree=degree)
 
     return checks
 

@@ -60,8 +60,19 @@ class Reason(NamedTuple):
     text: str
 
 
+PIXEL_GAIN, CODE_GAIN = 2.25, 0.3
+"""Gains in accuracy by one-versus-one over one-versus-rest in the records, in percent.
+
+The first is on the pixels of MNIST, the second on 128 bits of IMH-tSNE.
+"""
+
 _FEATURES = (
     "not examined; a known difference is that the GIST features are of JPEG copies of the images"
+)
+_MACHINES = (
+    "the paper does not say how its SVM combines ten classes; with the same C, the accuracy by "
+    f"one-versus-one is {PIXEL_GAIN:.2f} points higher than by one-versus-rest on the pixels, and "
+    f"{CODE_GAIN:.1f} points on 128 bits of IMH-tSNE"
 )
 _STAND_IN = "not examined; these are other data than the paper's, of the same size and kind"
 
@@ -76,24 +87,24 @@ REASONS: list[Reason] = [
     Reason(
         "table-base-size",
         lambda value: value.data == "mnist" and value.options.get("n_base_points", 0) >= 800,
-        "not examined; with few base points, a plain program with the authors' settings agrees "
-        "with this one (make paper)",
+        "not found, but values above the paper's are not those of this program alone: another "
+        "implementation with the authors' settings, which shares no code with this one, got 84.9 "
+        "with 1,000 base points, where the paper has 80.4, and 58.4, 67.9 and 76.0 with 100, 200 "
+        "and 400",
     ),
     Reason(
         "table-base-size",
         lambda value: value.data == "mnist",
-        "a plain program with the authors' settings, which shares no code with this one, gives the "
-        "same MAP with 400 base points and these queries (make paper); the last section has a "
-        "smaller difference with other queries",
+        "explained in part. A plain program with the authors' settings, which shares no code with "
+        "this one, has the same MAP with 400 base points to within the 3 points that make paper "
+        "allows. The queries matter: MAP of draws of 1,000 queries had a standard deviation of 0.9 "
+        "when this was measured, outside of these records, and MAP with 10,000 queries was 74.7 to "
+        "75.4; the section on other queries has another draw. The rest of the difference with 400 "
+        "base points is not explained",
     ),
     Reason("table-base-size", lambda value: value.data == "cifar10", _FEATURES),
     Reason("fig-sift", lambda value: value.data == "sift_photos", _STAND_IN),
-    Reason(
-        "fig-classify",
-        lambda value: value.n_bits == 0,
-        "the paper does not say how its SVM combines ten classes; trained on 12,000 rows, "
-        "one-versus-one was 2.8 % more accurate than one-versus-rest with the same C",
-    ),
+    Reason("fig-classify", lambda _: True, _MACHINES),
 ]
 """What is known about differences in the tables; the first that applies is shown.
 
@@ -110,6 +121,7 @@ DISAGREEMENTS: dict[str, str] = {
     "table-size-mnist-rises": _OWN_TABLE,
     "table-size-mnist-flat": _OWN_TABLE,
     "table-size-millisecond": _OWN_TABLE,
+    "classify-pixels-accuracy": _MACHINES,
     "table-size-test-linear": "beyond 2,048 base points the nearest ones are found through "
     "inverted lists instead of by comparing with all",
     "size-le-above-le-b": "with k = 1 every row has one base point, so that the second term of "
@@ -121,8 +133,16 @@ DISAGREEMENTS: dict[str, str] = {
     **{
         f"{data}-{name}": _STAND_IN
         for data in ("sift_photos", "gist_cifar")
-        for name in ("superior-f1", "superior-recall", "decreases", "tsne-high")
+        for name in ("superior-recall", "decreases", "tsne-high")
     },
+    **{
+        f"{claim}-{data}": _STAND_IN
+        for claim in ("abstract-tsne", "conclusion-several")
+        for data in ("sift_photos", "gist_cifar")
+    },
+    "sift_photos-superior-f1": _STAND_IN,
+    "gist_cifar-superior-f1": "these are other data than the paper's, on which IMH-LE collapses at "
+    "16 and 32 bits: most rows are then within radius 2 of any query",
     **{f"sift-{name}": _STAND_IN for name in ("itq-16", "itq-64", "tsne-02", "recall")},
 }
 """What is known about statements, by id, that fail here; nothing is listed without evidence."""

@@ -27,6 +27,14 @@ class Estimate(NamedTuple):
         """Whether the interval excludes zero."""
         return self.low > 0 or self.high < 0
 
+    @property
+    def strength(self) -> float:
+        """The mean in units of half the interval, so that values of any unit can be compared."""
+        half = (self.high - self.low) / 2
+        if half:
+            return self.mean / half
+        return math.copysign(math.inf, self.mean) if self.mean else 0.0
+
 
 def estimate_mean(values: Sequence[float]) -> Estimate:
     """Return the mean of values and its interval.
@@ -61,6 +69,11 @@ def estimate_ratio(high: Values, low: Values) -> Estimate:
 def subtract_from(limit: float, estimate: Estimate) -> Estimate:
     """Return how far an estimate is below a limit."""
     return Estimate(limit - estimate.mean, limit - estimate.high, limit - estimate.low)
+
+
+def scale_values(factor: float, values: Values) -> dict[int, float]:
+    """Return values times a factor."""
+    return {seed: factor * value for seed, value in values.items()}
 
 
 def _welch(high: Sequence[float], low: Sequence[float]) -> Estimate:

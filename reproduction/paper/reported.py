@@ -92,7 +92,7 @@ SECONDS: dict[str, tuple[float, float, float, float]] = {
 """Table III: seconds on MNIST to train at 64 and 128 bits, and to encode one point at both."""
 
 CLASSIFICATION = 94.1
-"""Accuracy of a linear SVM on 128-bit codes of MNIST, and on the pixels (Sec. 4.5)."""
+"""Accuracy of a linear SVM on 128-bit codes of MNIST, and on the pixels (Sec. IV-E)."""
 
 
 class Stated(NamedTuple):
@@ -120,6 +120,7 @@ STATED: dict[str, list[Stated]] = {
 
 QUOTES: dict[str, str] = {
     "other-queries": "(the paper has one choice of queries per data set)",
+    "unit-rows": "(the paper does not say how rows are scaled)",
     "supplement": "“Please refer to the complementary for complete results for other code "
     "lengths.”",
     "fig-query-digits": "“searching using either the Euclidean or Hamming distance after nonlinear "

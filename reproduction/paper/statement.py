@@ -48,6 +48,9 @@ class Statement(NamedTuple):
     sentence
         Name that the parts of a sentence share, if it is judged in parts, such as one per data
         set and measure.
+    remark
+        Makes a text from the records that is shown next to the verdict; empty if nothing needs
+        to be said.
     """
 
     id: str
@@ -58,14 +61,16 @@ class Statement(NamedTuple):
     source: str = ""
     stand_in: bool = False
     sentence: str = ""
+    remark: Callable[[Measured], str] | None = None
 
 
 class Verdict(NamedTuple):
-    """The outcome of a statement, and its comparisons, the least favorable first."""
+    """The outcome of a statement, its comparisons, the least favorable first, and a remark."""
 
     statement: Statement
     outcome: Outcome
     checks: list[Check]
+    remark: str = ""
 
     @property
     def n_holding(self) -> int:
@@ -74,8 +79,14 @@ class Verdict(NamedTuple):
 
     @property
     def is_clear(self) -> bool:
-        """Whether the deciding comparison is outside the noise of the seeds."""
-        return bool(self.checks) and self.checks[0].margin.is_clear
+        """Whether the outcome is outside the noise of the seeds.
+
+        One comparison that clearly fails is enough for a failure; a statement holds clearly if
+        every comparison does.
+        """
+        if self.outcome is Outcome.FAILS:
+            return any(check.margin.high < 0 for check in self.checks if not check.holds)
+        return bool(self.checks) and all(check.margin.low > 0 for check in self.checks)
 
 
 Group = dict[str, list[Statement]]
@@ -125,14 +136,18 @@ def _judge(statement: Statement, measured: Measured) -> Verdict:
     if statement.checks is None:
         return Verdict(statement, Outcome.NOT_TESTABLE, [])
     try:
-        checks = sorted(statement.checks(measured), key=lambda check: check.margin.mean)
+        checks = sorted(statement.checks(measured), key=_rank)
     except MissingRecordsError:
         return Verdict(statement, Outcome.NOT_RUN, [])
     except NoSuchCodesError:
         return Verdict(statement, Outcome.NOT_TESTABLE, [])
     if not checks:
         return Verdict(statement, Outcome.NOT_RUN, [])
-    # A check that fails comes first, whatever its unit.
-    checks.sort(key=lambda check: check.holds)
     outcome = Outcome.HOLDS if checks[0].holds else Outcome.FAILS
-    return Verdict(statement, outcome, checks)
+    remark = statement.remark(measured) if statement.remark else ""
+    return Verdict(statement, outcome, checks, remark)
+
+
+def _rank(check: Check) -> tuple[bool, float, float]:
+    """Order comparisons that may have different units: those that fail most clearly come first."""
+    return check.holds, check.margin.strength, check.margin.mean

@@ -1,15 +1,16 @@
 """The first screen of the report: the conclusions, with their figures taken from the records.
 
-Each is one line of the page, and states values instead of a verdict: the statements are judged in
-:mod:`reproduction.paper.statements`.
+Each is one line of the page. The first one has the verdicts on the main claims, which are judged in
+:mod:`reproduction.paper.statements`; the others state values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
 
 from reproduction.columns import BITFOLD, PUBLISHED, select_column
-from reproduction.experiments.methods import PAPER_METHODS, SCAN
+from reproduction.experiments.methods import SCAN
 from reproduction.paper import reported
 from reproduction.paper.checks import (
     CODE_LENGTHS,
@@ -19,6 +20,8 @@ from reproduction.paper.checks import (
     Setting,
 )
 from reproduction.paper.reported import BASE_SIZES
+from reproduction.paper.statement import Outcome, Verdict
+from reproduction.paper.statements.comparisons import OTHERS
 from reproduction.paper.statements.supervised import N_BITS, RIVALS
 from reproduction.shared_types import Record
 
@@ -29,7 +32,17 @@ Find = Callable[[str, str, str, str, Setting], float]
 """Returns a mean: artifact, column, measure, data set, setting."""
 
 
-def list_conclusions(records: Mapping[str, list[Record]]) -> list[str]:
+_CLAIMS = (
+    ("IMH-tSNE best in MAP", {"mnist-tsne-best-map": "MNIST", "cifar-best-IMH-tSNE": "CIFAR-10"}),
+    ("IMH-LE", {"cifar-best-IMH-LE": "CIFAR-10"}),
+    ("both in F1", {"sift_photos-superior-f1": "SIFT", "gist_cifar-superior-f1": "GIST"}),
+)
+"""The main claims, and the statement about each data set."""
+
+
+def list_conclusions(
+    records: Mapping[str, list[Record]], verdicts: Iterable[Verdict] = ()
+) -> list[str]:
     """Return the conclusions whose records exist, one line each."""
     known: dict[tuple[str, str], Measured] = {}
 
@@ -39,7 +52,24 @@ def list_conclusions(records: Mapping[str, list[Record]]) -> list[str]:
             known[key] = Measured(select_column(records.get(artifact, []), column))
         return known[key].mean(measure, data, setting).mean
 
-    return [text for make in _CONCLUSIONS for text in _try(make, find)]
+    outcomes = {verdict.statement.id: verdict.outcome for verdict in verdicts}
+    return [*_state_claims(outcomes), *(t for make in _CONCLUSIONS for t in _try(make, find))]
+
+
+def _state_claims(outcomes: Mapping[str, Outcome]) -> list[str]:
+    """Return a line with the verdicts on the main claims; nothing if none was judged."""
+    claims = []
+    for claim, statements in _CLAIMS:
+        names: dict[Outcome, list[str]] = {}
+        for statement, name in statements.items():
+            names.setdefault(outcomes.get(statement, Outcome.NOT_RUN), []).append(name)
+        parts = [
+            f"{outcome.value} on {' and '.join(names[outcome])}"
+            for outcome in (Outcome.HOLDS, Outcome.FAILS)
+            if outcome in names
+        ]
+        claims += [f"{claim}: {', '.join(parts)}"] if parts else []
+    return [f"{'; '.join(claims)}."] if claims else []
 
 
 def _try(make: Callable[[Find], str], find: Find) -> Iterable[str]:
@@ -89,17 +119,16 @@ def _list_numbers(values: Sequence[float]) -> str:
 
 
 def _state_main_result(find: Find) -> str:
+    """Compare with the methods of others alone: IMH-LE is the paper's own."""
     parts = []
     for artifact, data in (("fig-mnist", "mnist"), ("fig-cifar", "cifar10")):
-        values = {
-            name: find(artifact, PUBLISHED, "map", data, Setting(name, 64))
-            for name in PAPER_METHODS
-        }
-        own = values.pop("IMH-tSNE")
-        best = max(values, key=values.__getitem__)
-        name = reported.DATA_NAMES[data]
-        parts.append(f"{own:.1f} and {values[best]:.1f} ({best}) on {name}")
-    return f"MAP at 64 bits, IMH-tSNE and the best other method: {', '.join(parts)}."
+        own, *others = (
+            find(artifact, PUBLISHED, "map", data, Setting(name, 64))
+            for name in ("IMH-tSNE", *OTHERS)
+        )
+        best = max(zip(others, OTHERS, strict=True))
+        parts.append(f"{own:.1f} and {best[0]:.1f} ({best[1]}) on {reported.DATA_NAMES[data]}")
+    return f"MAP at 64 bits, IMH-tSNE and the best method of others: {', '.join(parts)}."
 
 
 def _state_scan(find: Find) -> str:
@@ -124,19 +153,17 @@ def _state_classification(find: Find) -> str:
 
 
 def _state_supervised(find: Find) -> str:
+    """Name the code length of the best rival, which may be longer."""
     parts = []
     for data in ("mnist", "cifar10"):
         own = find("fig-supervised", PUBLISHED, "map", data, Setting("IMHs-ITQ", N_BITS))
-        values = {
-            name: max(
-                find("fig-supervised", PUBLISHED, "map", data, Setting(name, n_bits))
-                for n_bits in (N_BITS, *CODE_LENGTHS)
-            )
-            for name in RIVALS
-        }
-        best = max(values, key=values.__getitem__)
-        parts.append(f"{own:.1f}, {values[best]:.1f} ({best}) on {reported.DATA_NAMES[data]}")
-    return f"MAP with labels, {N_BITS} bits of IMHs-ITQ and the best other: {'; '.join(parts)}."
+        value, name, n_bits = max(
+            (find("fig-supervised", PUBLISHED, "map", data, Setting(name, n_bits)), name, n_bits)
+            for name, n_bits in product(RIVALS, (N_BITS, *CODE_LENGTHS))
+        )
+        rival = f"{name}, {n_bits} bits: {value:.1f}"
+        parts.append(f"{own:.1f} ({rival}) on {reported.DATA_NAMES[data]}")
+    return f"MAP with labels, {N_BITS} bits of IMHs-ITQ: {', '.join(parts)}."
 
 
 def _state_bitfold(find: Find) -> str:

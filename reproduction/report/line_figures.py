@@ -185,7 +185,10 @@ def _tidy(axes: Axes) -> None:
 
 
 class Curve(NamedTuple):
-    """A curve of a method over the numbers of retrieved items: what is drawn against what."""
+    """A curve of a method over the numbers of retrieved items: what is drawn against what.
+
+    ``first`` is the smallest number of retrieved items that is drawn.
+    """
 
     title: str
     x_label: str
@@ -193,13 +196,19 @@ class Curve(NamedTuple):
     x_name: str
     y_name: str
     x_scale: str = "log"
+    y_scale: str = "linear"
+    first: int = 1
 
+
+FIRST_RECALL = 1000
+"""Retrieved items from which recall is drawn; below, the curves of all methods coincide."""
 
 CURVES = (
     Curve("precision", "retrieved items", "precision %", "cutoffs", "precision_at"),
-    Curve("recall", "retrieved items", "recall %", "cutoffs", "recall_at", "linear"),
+    Curve("recall", "retrieved items", "recall %", "cutoffs", "recall_at", "log", "log",
+          FIRST_RECALL),
     Curve("precision and recall", "recall %", "precision %", "recall_at", "precision_at"),
-)
+)  # fmt: skip
 """The panels of Fig. 7, and the precision–recall curve that both make."""
 
 
@@ -214,7 +223,12 @@ def draw_curves(heading: str, groups: Mapping[str, Sequence[Record]]) -> Figure:
             axes.set_ylabel(curve.y_label, fontsize=9)
             axes.set_xlabel(curve.x_label, fontsize=9)
     everything = [record for records in groups.values() for record in records]
-    finish_figure(figure, heading, f"Means over {describe_seeds(everything)}.")
+    note = (
+        f"Means over {describe_seeds(everything)}. Recall is drawn from {FIRST_RECALL:,} items: it "
+        "is proportional to the number of items times their precision, and for fewer items the "
+        "curves coincide."
+    )
+    finish_figure(figure, heading, note)
     return figure
 
 
@@ -245,14 +259,19 @@ def draw_curve(
         own = [r["result"] for r in select_method(records, method) if "cutoffs" in r["result"]]
         if not own:
             continue
-        x, y = (np.mean([result[name] for result in own], axis=0)
+        is_drawn = np.asarray(own[0]["cutoffs"]) >= curve.first
+        x, y = (np.mean([result[name] for result in own], axis=0)[is_drawn]
                 for name in (curve.x_name, curve.y_name))  # fmt: skip
         look = find_look(method).to_options() | {"markersize": marker_size, "linewidth": 1.1}
         axes.plot(x, y, label=method, **look)
     axes.set_xscale(curve.x_scale)
     if curve.x_scale == "linear":
         axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.set_ylim(0, 1.04 * axes.dataLim.y1)
+    if curve.y_scale == "log":
+        axes.set_yscale("log")
+        set_log_ticks(axes.yaxis)
+    else:
+        axes.set_ylim(0, 1.04 * axes.dataLim.y1)
     _tidy(axes)
 
 

@@ -21,6 +21,7 @@ from reproduction.protocol import Protocol
 from reproduction.records import Case
 from reproduction.report.conclusions import list_conclusions
 from reproduction.report.figure_files import write_figure
+from reproduction.report.other_queries import compare_queries
 from reproduction.report.overview import draw_overview
 from reproduction.report.points import describe_seeds
 from reproduction.report.presentation import Presentation
@@ -36,6 +37,9 @@ from reproduction.report.verdicts import (
 from reproduction.shared_types import Record
 
 _TEMPLATE = Path(__file__).with_name("page.html")
+
+WHY = "../differences-from-the-paper.html"
+"""The page that explains the defaults of bitfold."""
 
 _QUERY_MEASURES = ("retrieval", "scan", "classification")
 """Measures that are means over all queries."""
@@ -102,12 +106,17 @@ def write_report(
         summary=escape(summarize(verdicts)),
         parts=escape(describe_parts(verdicts)),
         overview=_render_overview_figure(folder, records),
-        conclusions="".join(f"<li>{escape(text)}</li>" for text in list_conclusions(records)),
+        conclusions="".join(
+            f"<li>{escape(text)}</li>" for text in list_conclusions(records, verdicts)
+        ),
         columns="".join(
             f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in COLUMN_TEXTS.items()
         ),
         authors=AUTHORS,
-        limits="".join(f"<li>{escape(text)}</li>" for text in LIMITS),
+        limits="".join(
+            f"<li>{escape(text)}</li>"
+            for text in (*LIMITS, *compare_queries(records.get("other-queries", [])))
+        ),
         contents="\n".join(map(_render_entry, shown)),
         sections="\n".join(_render_section(folder, section) for section in shown),
         statements=render_overview({s.artifact.number: s.verdicts for s in sections}),
@@ -147,7 +156,8 @@ def _render_section(folder: Path, section: Section) -> str:
         f'<section id="{name}"><h2><a href="#{name}">{title}</a></h2>',
         f'<p class="soft"><code>python -m reproduction {name}</code> · {extent}</p>',
         *_write_figures(folder, artifact, shown),
-        f'<p class="soft"><b>What bitfold changes.</b> {escape(CHANGES[name])}</p>',
+        f'<p class="soft"><b>What bitfold changes</b> (<a href="{WHY}">more about why</a>). '
+        f"{escape(CHANGES[name])}</p>",
         *([f'<p class="soft">{escape(shown.note)}</p>'] if shown.note else []),
         *(_render_table(table, judged=not section.is_quick) for table in shown.tables),
         *([] if section.is_quick else [_render_differences(name, shown)]),

@@ -63,7 +63,8 @@ def _draw_curve(axes: Axes, series: Series) -> None:
     if not series.points:
         return
     x, y, deviation = zip(*(point[:3] for point in series.points), strict=True)
-    axes.errorbar(x, y, deviation, label=series.name, markersize=4.2, linewidth=1.3, capsize=2,
+    bars = {"yerr": deviation} if any(deviation) else {}
+    axes.errorbar(x, y, **bars, label=series.name, markersize=4.2, linewidth=1.3, capsize=2,
                   elinewidth=0.8, **_STYLES[series.name])  # fmt: skip
 
 
@@ -100,7 +101,9 @@ def _draw_markers(axes: Axes, series: Series) -> None:
         return
     rows, means, deviations = np.array([point[:3] for point in series.points]).T
     style = {**_STYLES[series.name], "linestyle": "none"}
-    axes.errorbar(means, rows + _SHIFTS[series.name], xerr=deviations, label=series.name,
+    # A series without any deviation has no bars, and its entry in the legend has none either.
+    bars = {"xerr": deviations} if any(deviations) else {}
+    axes.errorbar(means, rows + _SHIFTS[series.name], **bars, label=series.name,
                   markersize=4.5, capsize=2, elinewidth=0.8, **style)  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from reproduction.paper import reported
 from reproduction.paper.deviations import ComparedValue
 from reproduction.paper.reported import Reported
 from reproduction.report.line_figures import explain_error_bars
+from reproduction.report.other_queries import compare_queries
 from reproduction.report.points import Point
 from reproduction.report.presentation import (
     COLUMNS,
@@ -168,7 +169,8 @@ def present_other_queries(number: str, records: list[Record]) -> Presentation:
     note = explain_error_bars(records)
     figure = draw_rows(heading, series, labels, ["MAP %"] * len(series), note)
     heads = ["method", "data set", *(COMPARED_HEADS[i] for i in (1, 3, 4))]
-    return Presentation({"queries": figure}, [Table(heads, rows)])
+    table = Table(heads, rows)
+    return Presentation({"queries": figure}, [table], note=" ".join(compare_queries(records)))
 
 
 # Table III
@@ -195,7 +197,9 @@ def present_times(number: str, records: list[Record]) -> Presentation:
         rows.append(row)
     series = {kind: [Series(*pair) for pair in panel.items()] for kind, panel in drawn.items()}
     heading = make_heading(number, records, "mnist", f"{lengths[0]} bits")
-    note = "Methods without a base set are the same in both columns."
+    timed = [r for r in records if "fit_seconds" in r["result"]]
+    bars = f"{explain_error_bars(timed)} The paper states none. " if timed else ""
+    note = f"{bars}Methods without a base set are the same in both columns."
     figure = draw_rows(heading, series, PAPER_METHODS, ["seconds", "µs per point"], note,
                        is_log=True)  # fmt: skip
     table = Table(["method", "bits", *heads], rows)
@@ -214,4 +218,5 @@ def _add_times(
     method = get_plain_name(records[0]["case"]["method"])
     for column in COLUMNS if method in BASE_SET_METHODS else COLUMNS[:1]:
         point = find_point(select_column_only(records, column), measure)
-        panel[column] += [Point(row, scale * point.mean, 0.0)] if point else []
+        if point:
+            panel[column].append(Point(row, scale * point.mean, scale * point.deviation))

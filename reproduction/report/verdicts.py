@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from html import escape
@@ -76,6 +77,7 @@ def _render_verdict(verdict: Verdict, is_quick: bool) -> str:
         f"<p>“{escape(statement.text)}” <small>(line {statement.line})</small></p>",
         f'<p class="soft">Tested: {escape(statement.criterion)}.</p>',
         f"<p><b>{word}{stand_in}</b>{_explain(verdict)}</p>",
+        *([f"<p>{escape(verdict.remark)}.</p>"] if verdict.remark else []),
     ]
     if outcome is Outcome.FAILS:
         failed = [check.text for check in verdict.checks if not check.holds]
@@ -91,10 +93,12 @@ def _explain(verdict: Verdict) -> str:
     if not verdict.checks:
         return ""
     n, n_all = verdict.n_holding, len(verdict.checks)
+    has_seeds = any(math.isfinite(check.margin.low) for check in verdict.checks)
+    noise = ", within the noise of the seeds" if has_seeds and not verdict.is_clear else ""
     count = f": {n} of {n_all} comparisons hold" if n_all > 1 else ""
     what = "The clearest failure" if verdict.outcome is Outcome.FAILS else "The closest"
     lead = f"{count}. {what}: " if n_all > 1 else ": "
-    return f"{lead}{escape(verdict.checks[0].text)}."
+    return f"{noise}{lead}{escape(verdict.checks[0].text)}."
 
 
 def render_list(sentences: list[str]) -> str:
@@ -108,12 +112,18 @@ def render_list(sentences: list[str]) -> str:
     return f"<ul>{shown}</ul>" + (folded if rest else "")
 
 
+def _decide(verdict: Verdict) -> str:
+    """Return the deciding comparison and the remark on the verdict."""
+    texts = (verdict.checks[0].text if verdict.checks else "", verdict.remark)
+    return ". ".join(filter(None, texts))
+
+
 def render_overview(verdicts: Mapping[str, list[Verdict]]) -> str:
     """Return a table of all statements and what decided them, by the number of their artifact."""
     rows = [
         f'<tr class="{CSS_CLASSES[v.outcome]}"><td>{escape(number)}</td>'
         f'<td class="text"><a href="#{v.statement.id}">{escape(v.statement.text)}</a></td>'
-        f'<td class="text">{escape(v.checks[0].text) if v.checks else ""}</td>'
+        f'<td class="text">{escape(_decide(v))}</td>'
         f"<td>{v.outcome.value}</td></tr>"
         for number, own in verdicts.items()
         for v in own

@@ -22,20 +22,12 @@ from reproduction.paper.checks import (
     format_range,
     takes_times,
 )
+from reproduction.paper.degrees import MUCH, MUCH_FASTER, SLIGHTLY
 from reproduction.paper.intervals import estimate_difference, subtract_from
 from reproduction.paper.statement import Group, Statement
 
 IMH = ("IMH-tSNE", "IMH-LE")
 OTHERS = [name for name in PAPER_METHODS if name not in IMH]
-
-MUCH_BETTER = 1.0
-"""MAP in percent that counts as much better."""
-
-F1_MARGIN = 0.02
-"""F1 that counts as a large margin."""
-
-MUCH_FASTER = 2.0
-"""Ratio of times that counts as much faster or slower."""
 
 COMPARABLE = 10.0
 """Ratio of test times up to which methods are comparable; in the paper's table it is 9."""
@@ -129,17 +121,20 @@ def _trains_in_seconds(measured: Measured) -> Iterator[Check]:
 
 
 _CIFAR = [
-    Statement("cifar-imh-best", 789,
-              "the proposed IMH-LE and IMH-tSNE perform best in all cases",
-              "MAP of both above all seven others at every code length",
-              beats("map", "cifar10", IMH, OTHERS)),
+    *(
+        Statement(f"cifar-best-{method}", 789,
+                  f"the proposed IMH-LE and IMH-tSNE perform best in all cases ({method})",
+                  "MAP above all seven others at every code length",
+                  beats("map", "cifar10", [method], OTHERS), sentence="cifar-imh-best")
+        for method in IMH
+    ),
     Statement("cifar-le-below-tsne", 790,
               "the LE based IMH-LE is inferior to the t-SNE based IMH-tSNE",
               "MAP at every code length", beats("map", "cifar10", ["IMH-tSNE"], ["IMH-LE"])),
     Statement("cifar-le-above-agh-sth", 791,
               "IMH-LE is still much better than AGH and STH",
-              f"more than {MUCH_BETTER:g} MAP % at every code length",
-              beats("map", "cifar10", ["IMH-LE"], ["AGH", "STH"], at_least=MUCH_BETTER)),
+              f"MAP higher {MUCH.criterion} at every code length",
+              beats("map", "cifar10", ["IMH-LE"], ["AGH", "STH"], degree=MUCH)),
     Statement("cifar-itq-above-sph-bre", 791, "ITQ performs better than SpH and BRE",
               "MAP at every code length", beats("map", "cifar10", ["ITQ"], ["SpH", "BRE"])),
     Statement("cifar-itq-below-imh", 791, "but is still inferior to IMH",
@@ -150,8 +145,8 @@ _CIFAR = [
               beats("map", "cifar10", list_all_but("SH", "PCAH"), ["SH", "PCAH"])),
     Statement("cifar-f1-imh-best", 796,
               "IMH-LE and IMH-tSNE also outperform all other methods by large margins",
-              f"F1 of both more than {F1_MARGIN:g} above all others at every code length",
-              beats("f1", "cifar10", IMH, OTHERS, at_least=F1_MARGIN)),
+              f"F1 of both above all others {MUCH.criterion} at every code length",
+              beats("f1", "cifar10", IMH, OTHERS, degree=MUCH)),
     Statement("cifar-f1-bre-agh", 796,
               "BRE and AGH obtain better results than the remaining methods",
               "F1 above STH, SH, PCAH, ITQ and SpH at every code length",
@@ -177,16 +172,17 @@ _MNIST = [
               sentence="mnist-tsne-best"),
     Statement("mnist-tsne-above-le", 861,
               "IMH-tSNE outperforms IMH-LE by a large margin",
-              f"more than {MUCH_BETTER:g} MAP % at every code length",
-              beats("map", "mnist", ["IMH-tSNE"], ["IMH-LE"], at_least=MUCH_BETTER)),
+              f"MAP higher {MUCH.criterion} at every code length",
+              beats("map", "mnist", ["IMH-tSNE"], ["IMH-LE"], degree=MUCH)),
     Statement("mnist-margin-grows", 861, "which increases as code length increases",
               "the lead in MAP grows at every step", _margin_grows),
     Statement("mnist-le-above-agh", 862, "IMH-LE shows a small advantage over AGH",
-              "MAP at every code length", beats("map", "mnist", ["IMH-LE"], ["AGH"])),
+              f"MAP above AGH {SLIGHTLY.criterion} at every code length",
+              beats("map", "mnist", ["IMH-LE"], ["AGH"], degree=SLIGHTLY)),
     Statement("mnist-le-agh-above-sth-sh", 862,
               "both methods achieve much better results than STH and SH",
-              f"IMH-LE and AGH, more than {MUCH_BETTER:g} MAP % at every code length",
-              beats("map", "mnist", ["IMH-LE", "AGH"], ["STH", "SH"], at_least=MUCH_BETTER)),
+              f"MAP of IMH-LE and AGH higher {MUCH.criterion} at every code length",
+              beats("map", "mnist", ["IMH-LE", "AGH"], ["STH", "SH"], degree=MUCH)),
     Statement("mnist-itq-bre-high", 862, "ITQ and BRE obtain high MAPs with longer bit lengths",
               "from 64 bits, MAP above STH, SH, PCAH and SpH",
               beats("map", "mnist", ["ITQ", "BRE"], ["STH", "SH", "PCAH", "SpH"], (64, 96, 128))),
@@ -228,6 +224,11 @@ _TIMES = [
               f"more than {MUCH_FASTER:g} times as long as any other",
               takes_times("test_ms", "mnist", ["STH"], list_all_but("STH"), (64, 128),
                           MUCH_FASTER)),
+    Statement("time-kmeans-dominates", 840,
+              "K-means dominates the cost of AGH and IMH (8.9 seconds), which can be conducted in "
+              "advance in practice",
+              "the time of K-means alone is not recorded; the paper's own 8.9 s are most of the "
+              "9.9 s of IMH-LE, but not of the 20.2 s of IMH-tSNE with 128 bits", None),
     Statement("time-seconds", 545,
               "The training process on a dataset of 70K items with 784 dimensions can thus be "
               "achieved in a few seconds on a standard desktop PC",

@@ -14,6 +14,7 @@ from reproduction.paper.checks import (
     is_near,
     takes_times,
 )
+from reproduction.paper.degrees import ANY, SIGNIFICANTLY, SLIGHTLY, Degree
 from reproduction.records import Case
 from reproduction.shared_types import Record
 from tests.reproduction.fake_records import make_record
@@ -27,8 +28,8 @@ def make_records(method: str, *values: float, n_bits: int = 64) -> list[Record]:
 RECORDS = [*make_records("ITQ", 40.0, 42.0), *make_records("SH", 30.0, 31.0)]
 
 
-def check(*records: Record, at_least: float = 0.0, rival: str = "SH") -> list[Check]:
-    checks = beats("map", "mnist", ["ITQ"], [rival], [64], at_least=at_least)
+def check(*records: Record, degree: Degree = ANY, rival: str = "SH") -> list[Check]:
+    checks = beats("map", "mnist", ["ITQ"], [rival], [64], degree=degree)
     return list(checks(Measured(records)))
 
 
@@ -62,9 +63,36 @@ def test_the_margin_has_an_interval() -> None:
 
 
 def test_a_margin_can_be_required() -> None:
-    (enough,) = check(*RECORDS, at_least=10)
-    (more,) = check(*RECORDS, at_least=11)
+    """The lead is 10.5, a third of the rival's 30.5."""
+    (enough,) = check(*RECORDS, degree=Degree(at_least=0.3))
+    (more,) = check(*RECORDS, degree=Degree(at_least=0.4))
     assert (enough.holds, more.holds) == (True, False)
+    assert more.text.endswith("; more than +12.20 required")
+
+
+def test_a_margin_can_be_limited() -> None:
+    (allowed,) = check(*RECORDS, degree=Degree(at_most=0.4))
+    (large,) = check(*RECORDS, degree=SLIGHTLY)
+    assert (allowed.holds, large.holds) == (True, False)
+    assert large.text.endswith("; at most +3.05 allowed")
+
+
+def test_a_significant_lead_needs_an_interval() -> None:
+    (found,) = check(*RECORDS, degree=SIGNIFICANTLY)
+    assert found.holds == (found.margin.low > 0)
+    noisy = [*make_records("ITQ", 40.0, 42.0), *make_records("SH", 39.9, 35.0)]
+    (unclear,) = check(*noisy, degree=SIGNIFICANTLY)
+    assert unclear.margin.mean > 0 > unclear.margin.low
+    assert not unclear.holds
+    with pytest.raises(MissingRecordsError, match="second seed"):
+        check(RECORDS[0], RECORDS[2], degree=SIGNIFICANTLY)
+
+
+def test_small_values_have_more_digits() -> None:
+    records = [*make_records("ITQ", 0.0023, 0.0025), *make_records("SH", 0.0001, 0.0001)]
+    checks = beats("f1", "mnist", ["ITQ"], ["SH"], [64])
+    (found,) = checks(Measured(records))
+    assert found.text.startswith("F1, 64 bits: ITQ 0.0024, SH 0.0001 (+0.0023,")
 
 
 def test_what_has_no_length_is_the_same_at_every_length() -> None:

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
-from reproduction.paper.deviations import UNKNOWN_REASON, ComparedValue, Reason, find_reason
+from reproduction.columns import PUBLISHED, select_column
+from reproduction.experiments.methods import SCAN
+from reproduction.paper.checks import Measured, Setting
+from reproduction.paper.deviations import (
+    CODE_GAIN,
+    PIXEL_GAIN,
+    UNKNOWN_REASON,
+    ComparedValue,
+    Reason,
+    find_reason,
+)
 from reproduction.paper.reported import Reported
+from reproduction.records import RunRecords
 from scipy import stats
 
 from reproduction.paper import deviations
@@ -48,3 +60,14 @@ def test_first_reason_that_applies_is_found(monkeypatch: pytest.MonkeyPatch) -> 
     assert find_reason("table", value) == "of all"
     assert find_reason("table", value._replace(method="AGH")) == "of AGH"
     assert find_reason("figure", value) == UNKNOWN_REASON
+
+
+def test_gains_by_one_versus_one_are_those_of_the_records() -> None:
+    path = Path(__file__).parents[3] / "docs" / "report" / "records.jsonl"
+    known = (r for r in RunRecords(path) if r["case"]["measure"] == "classification")
+    measured = Measured(select_column(known, PUBLISHED))
+    for setting, gain in ((Setting(SCAN, 0), PIXEL_GAIN), (Setting("IMH-tSNE", 128), CODE_GAIN)):
+        pairs, rest = (
+            measured.mean(name, "mnist", setting).mean for name in ("accuracy_ovo", "accuracy")
+        )
+        assert pairs - rest == pytest.approx(gain, abs=0.1)

@@ -47,6 +47,13 @@ def test_values_without_spread_are_exact() -> None:
     assert estimate_mean([2.0, 2.0]) == (2.0, 2.0, 2.0)
 
 
+def test_strength_has_no_unit() -> None:
+    assert Estimate(2.0, 1.0, 3.0).strength == Estimate(0.5, 0.25, 0.75).strength == 2
+    assert Estimate(-1.0, -math.inf, math.inf).strength == 0
+    assert Estimate(-1.0, -1.0, -1.0).strength == -math.inf
+    assert Estimate(0.0, 0.0, 0.0).strength == 0
+
+
 @pytest.mark.parametrize(
     ("low", "high", "expected"), [(0.1, 2, True), (-2, -0.1, True), (-1, 1, False)]
 )

@@ -128,6 +128,32 @@ def test_short_logarithmic_axes_have_labels_that_do_not_touch() -> None:
         assert sum(low <= tick <= high for tick in axis.get_majorticklocs()) >= 2
 
 
+def test_recall_has_logarithmic_axes() -> None:
+    """Curves of recall coincide on linear axes."""
+    records = [make_record(case) for case in ARTIFACTS["fig-cifar-pr"].cases(Protocol(1))]
+    (figure,) = ARTIFACTS["fig-cifar-pr"].present("Fig. 7", records).figures.values()
+    (panel,) = (axes for axes in figure.axes if axes.get_title() == f"recall, {PUBLISHED}")
+    assert (panel.get_xscale(), panel.get_yscale()) == ("log", "log")
+    assert [min(np.asarray(line.get_xdata())) for line in panel.lines] == [10_000] * 9
+    assert "Recall is drawn from 1,000 items" in " ".join(figure.get_supxlabel().split())
+
+
+def test_times_have_error_bars_and_those_of_the_paper_do_not() -> None:
+    cases = [c for c in ARTIFACTS["table-time"].cases(Protocol(3)) if c.method in ("SH", "ITQ")]
+    records = [make_record(case, 2.0 + case.seed) for case in cases]
+    records += [
+        {"case": {**records[0]["case"], "seed": 3}, "result": {"map": 1.0}}  # without times
+    ]
+    (figure,) = ARTIFACTS["table-time"].present("Table III", records).figures.values()
+    for axes in figure.axes:
+        bars = {c.get_label(): c for c in axes.containers if isinstance(c, ErrorbarContainer)}
+        assert bars[PUBLISHED].has_xerr
+        assert not bars["paper"].has_xerr
+        assert not bars["paper"].lines[1]
+    note = " ".join(figure.get_supxlabel().split())
+    assert "sample standard deviation over 3 seeds. The paper states none." in note
+
+
 def test_curves_that_coincide_have_logarithmic_axes() -> None:
     for name in ("fig-cifar", "fig-mnist", "fig-sift", "fig-gist", "fig-itq", "fig-supervised"):
         cases = [case for case in ARTIFACTS[name].cases(Protocol(1)) if case.n_bits in (16, 64)]

@@ -19,11 +19,9 @@ def make_verdict(
 ) -> Verdict:
     statement = Statement(name, 7, "a < b", "MAP", None, stand_in=stand_in, sentence=name)
     holds = outcome is Outcome.HOLDS
-    checks = [
-        Check("first", holds, Estimate(-2, -3, low)),
-        Check("second", True, Estimate(1, 0, 2)),
-    ]
-    return Verdict(statement, outcome, checks)
+    first = Estimate(3, low, 4) if holds else Estimate(-3, -4, -low)
+    checks = [Check("first", holds, first), Check("second", True, Estimate(1, 0.5, 2))]
+    return Verdict(statement, outcome, checks, "But a remark")
 
 
 def test_the_count_is_honest() -> None:
@@ -44,7 +42,7 @@ def test_the_count_is_honest() -> None:
     )
     assert describe_parts(verdicts) == (
         "A statement holds if it holds for every data set and measure. Counted one by one, 3 hold "
-        "and 2 fail; 1 and 1 of these are within the noise of the seeds. On stand-ins for SIFT1M "
+        "and 2 fail; 2 and 1 of these are within the noise of the seeds. On stand-ins for SIFT1M "
         "and GIST1M, 0 of 1 hold."
     )
     assert describe_parts(verdicts[-1:]) == ""
@@ -52,14 +50,27 @@ def test_the_count_is_honest() -> None:
 
 def test_the_overview_names_what_decided_a_statement() -> None:
     text = render_overview({"Fig. 9": [make_verdict(Outcome.FAILS)]})
-    assert '<td class="text">first</td><td>fails</td>' in text
+    assert '<td class="text">first. But a remark</td><td>fails</td>' in text
 
 
 def test_a_verdict_names_the_deciding_comparison() -> None:
-    text = render_verdicts([make_verdict(Outcome.FAILS, stand_in=True)])
+    text = render_verdicts([make_verdict(Outcome.FAILS, stand_in=True, low=1.0)])
     assert "“a &lt; b” <small>(line 7)</small>" in text
     assert "<b>fails on a stand-in for the paper's data</b>: 1 of 2 comparisons hold." in text
     assert "The clearest failure: first." in text
+
+
+def test_a_verdict_within_the_noise_says_so() -> None:
+    noise = "within the noise of the seeds"
+    for outcome in (Outcome.HOLDS, Outcome.FAILS):
+        assert noise in render_verdicts([make_verdict(outcome)])
+        assert noise not in render_verdicts([make_verdict(outcome, low=1.0)])
+
+
+def test_a_remark_is_next_to_the_verdict() -> None:
+    verdict = make_verdict(Outcome.HOLDS)
+    assert "<p>But a remark.</p>" in render_verdicts([verdict])
+    assert "first. But a remark" in render_overview({"Fig. 9": [verdict]})
 
 
 def test_long_lists_are_folded() -> None:
