@@ -20,7 +20,7 @@ the commands.
 ``labels/``             the page "Codes from labels", also for classes that were not in training
 ``theory/``             figures of the theory pages
 ``demo/``               the demo: a table in the terminal and an HTML page
-``prototype.py``        the prototype algorithm of Sec. 3.2, with its error bounds
-``overall_weights.py``  which points represent all others best (Sec. 3.3)
+``prototype.py``        the prototype algorithm of Sec. III-B, with its error bounds
+``overall_weights.py``  which points represent all others best (Sec. III-C)
 ======================  ==========================================================================
 """

@@ -17,7 +17,7 @@ MILLION_ROWS = ("sift_photos", "sift1m", "gist_cifar", "gist1m")
 """Data sets with a million rows."""
 
 N_QUERIES = {"sift_photos": 10_000, "sift1m": 10_000, "gist_cifar": 10_000, "gist1m": 1_000}
-"""The paper's number of queries (Sec. 4) where it is not 1,000; GIST1M has only these."""
+"""The paper's number of queries (Sec. IV) where it is not 1,000; GIST1M has only these."""
 
 
 @dataclass(frozen=True)

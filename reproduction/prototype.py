@@ -1,4 +1,4 @@
-"""The prototype algorithm of Sec. 3.2: why a small base set is enough, with error bounds.
+"""The prototype algorithm of Sec. III-B: why a small base set is enough, with error bounds.
 
 The exact embedding of a new point, Eq. (4), is a mean over all n points. The prototype algorithm
 estimates it from at most 2m points drawn from m clusters, Eq. (5). The estimate is unbiased, and

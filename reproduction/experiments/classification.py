@@ -1,4 +1,4 @@
-"""Classification on binary codes (Sec. 4.5): a linear SVM on the bits, or on the raw vectors."""
+"""Classification on binary codes (Sec. IV-E): a linear SVM on the bits, or on the raw vectors."""
 
 from __future__ import annotations
 

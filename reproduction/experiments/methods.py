@@ -17,7 +17,7 @@ HasherFactory = Callable[..., h.Hasher]
 Settings = Mapping[str, Any]
 
 IMH_SETTINGS: Settings = {"base": "kmeans", "n_base_points": 400, "n_neighbors": 5}
-"""The paper's base set and neighbors (Sec. 4.1)."""
+"""The paper's base set and neighbors (Sec. IV-A)."""
 
 
 class Method(NamedTuple):
@@ -80,7 +80,7 @@ def _published_imh(embedding: str, rotation: str | None = None) -> Method:
 
 
 def _published_supervised_imh(rotation: str | None = None) -> Method:
-    """Return Alg. 2 with a base set of labeled samples, as in Sec. 6."""
+    """Return Alg. 2 with a base set of labeled samples, as in Sec. VI."""
     published = _published(h.SupervisedIMH.as_published, rotation)
     settings = {"base": "random", "n_base_points": 1000, "n_neighbors": 5}
     return published._replace(uses_labels=True, settings=settings)

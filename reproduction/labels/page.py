@@ -38,18 +38,20 @@ TABLES = (
 HEAD = """# Codes from labels
 
 What do labels add to a code of 64 bits, and what do they cost for classes that were not in
-training? All values are percentages, means over seeds, of 500 queries that nothing was tuned on; an
-item is relevant if it has the label of the query. MAP is over the whole ranking, P@10 among the
-first ten; recall@10 is the share of the ten nearest vectors among the first ten. Columns without
-"Hamming" are of the asymmetric search, which compares the reals of a query with the stored bits, as
-`bitfold search` does. Parameters not shown have their defaults; `SDH` and `FSDH` choose the width
-of their kernel on held-out training rows. Made by `python -m reproduction labels docs`.
+training? All values are percentages, means over seeds, of 500 queries; the number of anchors
+was chosen on 500 others. An item is relevant if it has the label of the query. MAP is over the
+whole ranking, P@10 among the first ten; recall@10 is the share of the ten nearest vectors among
+the first ten. Columns without "Hamming" are of the asymmetric search, which compares the reals
+of a query with the stored bits, as `bitfold search` does. Parameters not shown have their
+defaults; `SDH` and `FSDH` choose the width of their kernel on held-out training rows. Made by
+`python -m reproduction labels docs`.
 
 [How to use labels](how-to/labels.md) draws the conclusions.
 """
 
 LEFT_OUT = """Three of the ten classes were left out of the training data, others with every seed.
-The database has all ten; the queries are of the three.
+The database has all ten; the queries are of the three. The 16 coarse bits were chosen among two
+numbers on the classes of the first seed.
 """
 
 

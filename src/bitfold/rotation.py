@@ -1,4 +1,4 @@
-"""Step 4, bits: signs, after a rotation that reduces the quantization loss (Sec. 5)."""
+"""Step 4, bits: signs, after a rotation that reduces the quantization loss (Sec. V)."""
 
 from __future__ import annotations
 

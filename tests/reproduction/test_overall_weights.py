@@ -1,4 +1,4 @@
-"""Overall weights (Sec. 3.3): definitions by brute force, and when centers win."""
+"""Overall weights (Sec. III-C): definitions by brute force, and when centers win."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def cifar10(
     download: bool = True,
     progress: ProgressCallback | None = None,
 ) -> Dataset:
-    """Load 60,000 images of 10 kinds of objects, by default as gray GIST (Sec. 4 of the paper).
+    """Load 60,000 images of 10 kinds of objects, by default as gray GIST (Sec. IV of the paper).
 
     Training and test images are pooled. The binary version is read from the folder ``cifar10`` in
     ``BITFOLD_DATA`` or in the cache, unpacked (``cifar-10-batches-bin``) or as

@@ -100,7 +100,7 @@ class Dataset:
         Parameters
         ----------
         fraction
-            Fraction of the database to return; 2 percent in the paper (Sec. 4).
+            Fraction of the database to return; 2 percent in the paper (Sec. IV).
         progress
             Called with (stage, done, total).
 

@@ -33,7 +33,7 @@ def mnist(
     download: bool = True,
     progress: ProgressCallback | None = None,
 ) -> Dataset:
-    """Load 70,000 handwritten digits of 28 × 28 pixels, split as in the paper (Sec. 4).
+    """Load 70,000 handwritten digits of 28 × 28 pixels, split as in the paper (Sec. IV).
 
     Training and test images are pooled. The four files are read from the folder ``mnist`` in
     ``BITFOLD_DATA`` or in the cache, and downloaded into the cache if they are in neither.

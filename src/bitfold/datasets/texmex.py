@@ -19,7 +19,7 @@ _PARTS = ("base.fvecs", "query.fvecs", "groundtruth.ivecs")
 def sift1m(
     n_queries: int | None = None, *, download: bool = True, progress: ProgressCallback | None = None
 ) -> Dataset:
-    """Load a million SIFT descriptors of 128 dimensions and 10,000 queries (Sec. 4 of the paper).
+    """Load a million SIFT descriptors of 128 dimensions and 10,000 queries (Sec. IV of the paper).
 
     The files are read from ``BITFOLD_DATA`` or the cache, unpacked (``sift/sift_base.fvecs`` and so
     on) or as ``sift.tar.gz``, and downloaded into the cache if they are in neither. The vectors are
@@ -63,7 +63,7 @@ def sift1m(
 def gist1m(
     n_queries: int | None = None, *, download: bool = True, progress: ProgressCallback | None = None
 ) -> Dataset:
-    """Load a million color GIST descriptors of 960 dimensions and 1,000 queries (Sec. 4).
+    """Load a million color GIST descriptors of 960 dimensions and 1,000 queries (Sec. IV).
 
     The files are found in the same way as those of :func:`sift1m`: ``gist/gist_base.fvecs`` and so
     on, or ``gist.tar.gz``.

@@ -13,7 +13,7 @@ class PCA(Embedding):
     """Project the base set onto its principal directions.
 
     Only the base set is projected. Other points are embedded by their nearest base points, which
-    is why IMH-PCA performs better than hashing by plain PCA (Sec. 3.6).
+    is why IMH-PCA performs better than hashing by plain PCA (Sec. III-F).
 
     References
     ----------

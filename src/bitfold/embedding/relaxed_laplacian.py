@@ -21,7 +21,7 @@ N_BANDWIDTH_ROWS = 10_000
 class RelaxedLaplacian(SpectralEmbedding):
     """Keep base points near each other and near the training points around them.
 
-    Minimizes trace(Yᵀ(M + λT)Y) subject to YᵀY = mI (Sec. 3.5). M = D_B - W_B measures smoothness
+    Minimizes trace(Yᵀ(M + λT)Y) subject to YᵀY = mI (Sec. III-E). M = D_B - W_B measures smoothness
     within the base set, T = D_BX - W̄_XBᵀ W_XB smoothness between the base set and the training
     data, where each training point is the weighted mean of its nearest base points.
 
@@ -40,7 +40,7 @@ class RelaxedLaplacian(SpectralEmbedding):
 
     References
     ----------
-    Shen et al., *Hashing on Nonlinear Manifolds*, TIP 2015, Sec. 3.5.
+    Shen et al., *Hashing on Nonlinear Manifolds*, TIP 2015, Sec. III-E.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def relaxed_laplacian(
 
 
 def data_laplacian(blocks: Iterable[Neighbors], m: int, bandwidth: float) -> Float64Array:
-    """Return T = D_BX - W̄_XBᵀ W_XB of Sec. 3.5, (m, m), block by block.
+    """Return T = D_BX - W̄_XBᵀ W_XB of Sec. III-E, (m, m), block by block.
 
     With s_i the sum of row i of W_XB, and p_i row i of W̄_XB, which sums to one,
     T = Σ_i s_i (diag(p_i) - p_i p_iᵀ): W_XB is never held as a whole.

@@ -1,4 +1,4 @@
-"""t-SNE of the base set (Sec. 3.4, Eq. 11), in as many dimensions as the code has bits."""
+"""t-SNE of the base set (Sec. III-D, Eq. 11), in as many dimensions as the code has bits."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A bank of Gabor filters is applied in the frequency domain to the contrast-normalized image; the
 magnitude of each response is averaged over 4 × 4 blocks. There are two layouts: gray, with 4 scales
-of 8 orientations, 512 numbers (Sec. 4 of the paper); and color as in GIST1M, with 3 scales of 8, 8
+of 8 orientations, 512 numbers (Sec. IV of the paper); and color as in GIST1M, with 3 scales of 8, 8
 and 4 orientations for each of three channels, 960 numbers.
 """
 

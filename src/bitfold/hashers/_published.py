@@ -1,7 +1,7 @@
 """The settings that the paper's authors used; the paper itself leaves out most of them.
 
 They are those of the program that an author published for the paper,
-https://github.com/chhshen/Hashing-on-Nonlinear-Manifolds; λ = 2 is also in the paper (Sec. 3.5).
+https://github.com/chhshen/Hashing-on-Nonlinear-Manifolds; λ = 2 is also in the paper (Sec. III-E).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ N_GRAPH_NEIGHBORS = 19
 """Neighbors in the graph of the base set: 20, but each base point counts itself."""
 
 SMOOTHNESS = 2.0
-"""λ of Sec. 3.5."""
+"""λ of Sec. III-E."""
 
 RELATIVE_ZERO = 1e-3
 """Eigenvalues up to this number are dropped."""

@@ -157,7 +157,7 @@ def _default_components(embedding: Embedding, points: Float32Array, n_bits: int)
 def rotate(
     Y: Float32Array, neighbors: Neighbors, bandwidth: float, rng: np.random.Generator
 ) -> Float32Array:
-    """Center and rotate the base embedding to reduce the quantization loss of a sample (Sec. 5).
+    """Center and rotate the base embedding to reduce the quantization loss of a sample (Sec. V).
 
     A weighted mean commutes with a rotation, so nothing needs to be rotated when encoding.
     """
@@ -193,7 +193,7 @@ class IMH(BaseSetHasher):
         σ of their weights exp(-d²/σ²). "kth_distance" is the mean distance to the k-th nearest
         base point, the choice of the paper's authors; None learns a smaller one.
     rotation
-        "itq" rotates the embedding to reduce the quantization loss (Sec. 5); None takes the
+        "itq" rotates the embedding to reduce the quantization loss (Sec. V); None takes the
         signs without a rotation.
     n_directions
         Number of principal directions along which rows and base points are compared. "auto" is 128

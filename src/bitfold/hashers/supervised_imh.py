@@ -55,7 +55,7 @@ class SupervisedIMH(SupervisedMixin, IMH):
 
     References
     ----------
-    Shen et al., *Hashing on Nonlinear Manifolds*, IEEE TIP 2015, Sec. 6.
+    Shen et al., *Hashing on Nonlinear Manifolds*, IEEE TIP 2015, Sec. VI.
 
     Examples
     --------
