@@ -174,6 +174,7 @@ OTHER_METHODS: dict[str, HasherFactory] = {
 """The methods of the paper's comparisons (Sec. IV) that have no base set."""
 
 METHODS: dict[str, Method] = {
+    "DualHasher": Method(h.DualHasher),
     "IMH": Method(h.IMH),
     **{f"IMH-{name}": _imh(embedding, None) for name, embedding in EMBEDDINGS.items()},
     **{f"IMH-{name}-ITQ": _imh(EMBEDDINGS[name], "itq") for name in ("tSNE", "LE")},

@@ -177,8 +177,11 @@ def _describe_lengths(results: list[MethodResult]) -> list[str]:
 
 
 def _find_kind(result: MethodResult) -> str:
-    """Return the first part of a name: IMH-tSNE and IMH-LE are of one kind."""
-    return result.method.partition("-")[0]
+    """Return the first part of a name: IMH-tSNE and IMH-LE are of one kind.
+
+    So is DualHasher, whose first bits are those of IMH.
+    """
+    return "IMH" if result.method == "DualHasher" else result.method.partition("-")[0]
 
 
 def _round(value: float) -> float:

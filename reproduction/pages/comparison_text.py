@@ -19,10 +19,11 @@ METHOD = """## How this was measured
 
 - MAP is the mean average precision of Hamming ranking, the mean over all orders of ties. F1 is that
   of lookup within Hamming radius 2. An item is relevant if it has the label of the query.
-- One seed, 2 cores, and default settings except as named. IMH is the default, whose number of base
-  points depends on the data. IMH-… and AGH have the paper's 400 base points, its graph and 5
-  nearest base points. `-2` means two layers, `-ITQ` the learned rotation, and IMHs the supervised
-  form of IMH.
+- One seed, 2 cores, and default settings except as named. In IMH, the number of base points depends
+  on the data. IMH-… and AGH have the paper's 400 base points, its graph and 5 nearest base points.
+- Names are those of the classes in `bitfold.hashers`, except for those of the paper: IMH-LE is
+  `IMH(embedding="le")`, `-ITQ` means `rotation="itq"`, AGH-2 is `AGH(n_layers=2)`, CCA-ITQ is
+  `CCAITQ`, and IMHs is `SupervisedIMH`.
 - The last {n_labeled} methods of the tables learn from labels. They are also run at {n_bits} bits,
   the most that IMHs can have with ten classes. SDH and FSDH start from the same codes of the
   classes, which usually stay with the default settings, so that both learn the same.
