@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.cli.helpers import Run, X
+from tests.platforms import posix_only
 
 from bitfold import __version__
 from bitfold.cli._app import COMMANDS
@@ -52,6 +53,7 @@ def test_help_lists_exit_codes(warm: Run) -> None:
     assert "6: an output that already exists" in " ".join(text.split())
 
 
+@posix_only("the processor time of a child")
 def test_help_is_fast(command: str) -> None:
     def measure() -> float:
         process = subprocess.Popen([command, "--help"], stdout=subprocess.DEVNULL)

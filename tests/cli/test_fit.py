@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.cli.helpers import Run, X, assert_fails, list_names, parse_json
+from tests.platforms import posix_only
 
 import bitfold as bf
 from bitfold.cli._methods import METHODS
@@ -107,6 +108,7 @@ def wait_until_busy(process: subprocess.Popen[bytes], seconds: float = 4) -> Non
         time.sleep(0.05)
 
 
+@posix_only("signals that a process can handle")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_fit_leaves_nothing(
     command: str, tmp_path: Path, number: signal.Signals

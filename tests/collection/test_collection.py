@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from tests.collection.conftest import create, exact_distances, make_metadata, make_vectors
+from tests.platforms import posix_only
 from tests.search.disk.conftest import fork, wait_for
 
 import bitfold as bf
@@ -334,6 +335,17 @@ def test_one_writer(tmp_path: Path) -> None:
         reader = bf.Collection.open(tmp_path / "c")
         with pytest.raises(PermissionError, match="mode 'a'"):
             reader.add(make_vectors(1))
+        c.add(make_vectors(1))
+    with pytest.raises(ValueError, match="closed"):
+        c.add(make_vectors(1))
+    c.close()
+    bf.Collection.open(tmp_path / "c", "a").close()
+
+
+@posix_only("forks")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_forked_child_can_only_read(tmp_path: Path) -> None:
+    with create(tmp_path / "c") as c:
 
         def write_in_child() -> None:
             assert c.search(make_vectors(1), k=1, where="year > 0").ids.tolist() == [[0]]
@@ -342,10 +354,6 @@ def test_one_writer(tmp_path: Path) -> None:
 
         assert wait_for(fork(write_in_child)) == 0
         c.add(make_vectors(1))
-    with pytest.raises(ValueError, match="closed"):
-        c.add(make_vectors(1))
-    c.close()
-    bf.Collection.open(tmp_path / "c", "a").close()
 
 
 def test_threads_search_while_others_write(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.platforms import posix_only
 from tests.search.disk.conftest import fork, wait_for
 
 import bitfold as bf
@@ -62,6 +63,7 @@ def run_and_kill(path: Path, start: int, seconds: float) -> list[str]:
     return [line for line in lines if line.endswith("\n")]
 
 
+@posix_only("forks and SIGKILL")
 @pytest.mark.filterwarnings("ignore:.*removed an unfinished commit")
 def test_a_kill_leaves_whole_changes(tmp_path: Path) -> None:
     path, start = tmp_path / "c", 1

@@ -24,6 +24,7 @@ import safetensors.numpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from tests.platforms import posix_only
 
 from bitfold import Codes
 from bitfold._types import AnyArray
@@ -658,6 +659,7 @@ print(version)
 """
 
 
+@posix_only("forks and SIGKILL")
 def test_kill_leaves_a_complete_version(path: Path) -> None:
     command = [sys.executable, "-c", WRITE_FOREVER + KILL_AND_READ, str(path)]
     run = subprocess.run(command, capture_output=True, text=True, check=False)

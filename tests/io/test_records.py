@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import os
-import signal
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -142,8 +140,7 @@ def test_killed_process_leaves_all_finished_runs(tmp_path: Path) -> None:
     writer.start()
     while not path.exists() or path.stat().st_size < 5000:
         time.sleep(0.01)
-    assert writer.pid
-    os.kill(writer.pid, signal.SIGKILL)
+    writer.kill()
     writer.join()
     done = [record["result"]["map"] for record in RunRecords(path)]
     assert done == list(range(len(done)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -226,7 +227,8 @@ def remove_lock(lock: BaseFileLock) -> None:
     >>> Path("report.lock").exists()
     False
     """
-    # In this order, a process that opened the file before its removal does not get the lock.
-    if lock.is_locked:
+    # In this order, a process that opened the file before its removal does not get the lock. On
+    # Windows an open file cannot be removed, and the release removes it.
+    if lock.is_locked and os.name == "posix":
         file_system.remove_file(Path(lock.lock_file))
     lock.release()

@@ -19,6 +19,7 @@ import pytest
 import safetensors.numpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.platforms import posix_only
 from tests.search.disk.conftest import (
     FSYNC,
     NO_FLAGS,
@@ -49,9 +50,6 @@ from bitfold.search.disk.manifest import Manifest
 from bitfold.search.segment import Segment
 
 linux_only = pytest.mark.skipif(not Path("/proc/self").exists(), reason="reads /proc")
-posix_only = pytest.mark.skipif(
-    not hasattr(os, "fork"), reason="needs forks, signals, limits or pipes that only POSIX has"
-)
 
 
 def set_limit(name: str, value: int) -> None:
@@ -225,7 +223,7 @@ def kill_while_committing(path: Path, seconds: float) -> int:
     return int.from_bytes(acknowledged[-8:], "little")
 
 
-@posix_only
+@posix_only("forks and SIGKILL")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_kills_lose_no_commit(tmp_path: Path) -> None:
     path, rng = tmp_path / "index", random.Random(0)
@@ -302,6 +300,7 @@ def make_failing_sync(call: int, problem: BaseException) -> Callable[[int], None
 
 
 # Syncs: file and directory of the new segment, of the deleted items, and of the manifest.
+@posix_only("syncs of directories")
 @pytest.mark.parametrize("call", range(1, 7))
 @pytest.mark.parametrize("problem", [OSError(errno.ENOSPC, "No space left"), KeyboardInterrupt()])
 def test_failed_commit_changes_nothing(
@@ -333,7 +332,7 @@ def test_failed_commit_changes_nothing(
     assert not reopen(index)
 
 
-@posix_only
+@posix_only("forks and a limit on the size of files")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_full_disk_changes_nothing(index: Path) -> None:
     before, old = list_files(index), read_index(index)
@@ -363,7 +362,7 @@ def test_second_writer_raises(index: Path) -> None:
     IndexFolder.open(index, "a").close()
 
 
-@posix_only
+@posix_only("forks and SIGKILL")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_lock_ends_with_its_process(index: Path) -> None:
     out, back = os.pipe()
@@ -385,7 +384,7 @@ def test_lock_ends_with_its_process(index: Path) -> None:
     IndexFolder.open(index, "a").close()
 
 
-@posix_only
+@posix_only("forks")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_forked_child_does_not_share_the_lock(index: Path) -> None:
     folder = IndexFolder.open(index, "a")
@@ -491,7 +490,7 @@ def test_mapped_files_stay_readable(tmp_path: Path) -> None:
     assert read_content(reader.segments) == read_content([big])
 
 
-@posix_only
+@posix_only("forks and a limit on open files")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_small_segments_need_no_descriptors(tmp_path: Path) -> None:
     parts = [make_segment(5, first=10 * i).without(np.array([2])) for i in range(200)]
@@ -570,7 +569,7 @@ def test_messages_name_the_damage(index: Path) -> None:
     assert_format_error(index, manifest_file, "not a JSON object")
 
 
-@posix_only
+@posix_only("named pipes")
 def test_pipe_instead_of_a_file(index: Path) -> None:
     segment = index / "segment-1-0.bin"
     size = segment.stat().st_size

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import warnings
 from contextlib import suppress
 from pathlib import Path
@@ -37,8 +36,6 @@ def prepare_directory(path: Path) -> None:
 
 def lock_directory(path: Path) -> BaseFileLock:
     """Take the lock of the writer."""
-    if sys.platform == "win32":
-        raise OSError(f"{path} cannot be written: on Windows an index can only be read.")
     message = f"{path} is already open for writing. Close it there first."
     return acquire_lock(path / _LOCK, message)
 
