@@ -169,6 +169,42 @@ def cauchy_between(
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
+def cauchy_pairs(
+    products: Float32Array, sq_norms: Float32Array, sums: Float32Array, other_sums: Float32Array
+) -> float:
+    """Turn inner products of n points with themselves and others into squared Student weights.
+
+    The points are the first n columns, too. ``sums`` receives the sum of each row, ``other_sums``
+    that of each column of the others. The sum of all w is returned, in which pairs with others
+    count twice: once for each of the two points.
+    """
+    n, total = products.shape[0], 0.0
+    other_sums[:] = 0
+    for i in range(n):
+        row, offset = products[i, :n], sq_norms[i]
+        mass, square_mass = np.float32(0), np.float32(0)
+        for j in range(n):
+            sq_distance = max(offset + sq_norms[j] - np.float32(2) * row[j], np.float32(0))
+            w = np.float32(1) / (np.float32(1) + sq_distance)
+            mass += w
+            row[j] = w * w
+            square_mass += w * w
+        others, norms, other_mass = products[i, n:], sq_norms[n:], np.float32(0)
+        for j in range(others.shape[0]):
+            sq_distance = max(offset + norms[j] - np.float32(2) * others[j], np.float32(0))
+            w = np.float32(1) / (np.float32(1) + sq_distance)
+            other_mass += w
+            others[j] = w * w
+            square_mass += w * w
+        # In a loop of its own, because loops with several results are not vectorized.
+        for j in range(others.shape[0]):
+            other_sums[j] += others[j]
+        sums[i] = square_mass
+        total += float(mass) + 2 * float(other_mass)
+    return total
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
 def student_weights(products: Float32Array, sq_norms: Float32Array, first: int) -> float:
     """Turn inner products of points from ``first`` with all points into Student weights, in place.
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -20,6 +20,8 @@ from bitfold._kernels import base_points
 from bitfold._threads import count_threads, map_blocks
 from bitfold._types import Float32Array, Int32Array, StepCallback
 from bitfold.neighbors import Neighbors, count_cooccurrences
+
+R = TypeVar("R")
 
 MIN_POINTS_SQUARED = 15
 """With at least this many training points per base point, affinities need no smoothing."""
@@ -226,24 +228,28 @@ class GramBlocks:
     def __init__(self, Y: Float32Array) -> None:
         self.Y = Y
         self.sq_norms = np.einsum("ij,ij->i", Y, Y)
-        self._transposed = np.ascontiguousarray(Y.T)
 
-    def compute(self, rows: slice) -> Float32Array:
-        """Return the inner products of some points with all points."""
-        return self.Y[rows] @ self._transposed
+    def compute(self, rows: slice, first: int = 0) -> Float32Array:
+        """Return the inner products of some points with all points from ``first``."""
+        return self.Y[rows] @ self.Y[first:].T
 
 
-def sum_over_row_blocks(work: Callable[[slice], float], m: int) -> float:
-    """Return the sum of ``work`` over all blocks of rows, computed on all cores if that pays."""
+def map_row_blocks(work: Callable[[slice], R], m: int) -> Iterable[R]:
+    """Apply ``work`` to all blocks of rows, on all cores if that pays; yield results in order."""
     blocks = [slice(i, min(i + _BLOCK_ROWS, m)) for i in range(0, m, _BLOCK_ROWS)]
 
-    def work_quietly(rows: slice) -> float:
+    def work_quietly(rows: slice) -> R:
         with ignore_overflow():
             return work(rows)
 
     if m < _MIN_PARALLEL_POINTS or count_threads() == 1:
-        return sum(map(work_quietly, blocks))
-    return sum(map_blocks(work_quietly, blocks))
+        return map(work_quietly, blocks)
+    return map_blocks(work_quietly, blocks)
+
+
+def sum_over_row_blocks(work: Callable[[slice], float], m: int) -> float:
+    """Return the sum of ``work`` over all blocks of rows."""
+    return sum(map_row_blocks(work, m))
 
 
 def ignore_overflow() -> np.errstate:

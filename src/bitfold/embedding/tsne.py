@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -24,8 +25,8 @@ from bitfold.embedding.stochastic import (
     Repulsion,
     Schedule,
     descend,
+    map_row_blocks,
     normalize_repulsion,
-    push_apart,
     random_start,
     sum_over_row_blocks,
 )
@@ -237,20 +238,39 @@ def kl_divergence(P: csr_array, rng: np.random.Generator, *, is_exact: bool = Fa
 
 
 def cauchy_repulsion(Y: Float32Array) -> Repulsion:
-    """Return Σ_j w_ij² (y_i - y_j) / Z with w = 1 / (1 + d²); its cost is log Z."""
-    gram = GramBlocks(Y)
-    force = np.empty_like(Y)
+    """Return Σ_j w_ij² (y_i - y_j) / Z with w = 1 / (1 + d²); its cost is log Z.
 
-    def push(rows: slice) -> float:
-        weights = gram.compute(rows)
-        sums = np.empty(len(weights), np.float32)
-        mass = base_points.cauchy_between(weights, gram.sq_norms[rows], gram.sq_norms, sums)
-        mass -= base_points.remove_own_weights(weights, rows.start, sums)
-        force[rows] = push_apart(Y, rows, weights, sums)
-        return float(mass)
-
-    Z = sum_over_row_blocks(push, len(Y))
+    The weight of a pair is computed once, for both of its points: by the block of rows of the first
+    one. Blocks are added in their order, so that the number of threads makes no difference.
+    """
+    force, Z = np.zeros_like(Y), 0.0
+    for pushed in map_row_blocks(partial(_push_block, GramBlocks(Y)), len(Y)):
+        force[pushed.rows] += pushed.force
+        force[pushed.rows.stop :] += pushed.other_force
+        Z += pushed.mass
     return normalize_repulsion(force, Z)
+
+
+class _PushedBlock(NamedTuple):
+    """A block of points that pushes itself and all points after it, and is pushed by them."""
+
+    rows: slice
+    force: Float32Array
+    other_force: Float32Array
+    mass: float
+
+
+def _push_block(gram: GramBlocks, rows: slice) -> _PushedBlock:
+    own, others = gram.Y[rows], gram.Y[rows.stop :]
+    weights = gram.compute(rows, rows.start)
+    sums, other_sums = np.empty(len(own), np.float32), np.empty(len(others), np.float32)
+    mass = base_points.cauchy_pairs(weights, gram.sq_norms[rows.start :], sums, other_sums)
+    mass -= base_points.remove_own_weights(weights, 0, sums)
+    force = sums[:, None] * own
+    force -= weights @ gram.Y[rows.start :]
+    other_force = other_sums[:, None] * others
+    other_force -= weights[:, len(own) :].T @ own
+    return _PushedBlock(rows, force, other_force, float(mass))
 
 
 def cauchy_estimate(Y: Float32Array, lists: Int32Array, sample: Int64Array) -> Repulsion:
