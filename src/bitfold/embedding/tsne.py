@@ -243,34 +243,51 @@ def cauchy_repulsion(Y: Float32Array) -> Repulsion:
     The weight of a pair is computed once, for both of its points: by the block of rows of the first
     one. Blocks are added in their order, so that the number of threads makes no difference.
     """
-    force, Z = np.zeros_like(Y), 0.0
-    for pushed in map_row_blocks(partial(_push_block, GramBlocks(Y)), len(Y)):
-        force[pushed.rows] += pushed.force
-        force[pushed.rows.stop :] += pushed.other_force
-        Z += pushed.mass
+    pushes, sums, Z = np.zeros_like(Y), np.zeros(len(Y), np.float32), 0.0
+    for block in map_row_blocks(partial(_weigh_block, GramBlocks(Y)), len(Y)):
+        stop = block.rows.stop
+        pushes[block.rows] += block.pushes
+        pushes[stop:] += block.other_pushes
+        sums[block.rows] += block.sums
+        sums[stop:] += block.other_sums
+        Z += block.mass
+    force = sums[:, None] * Y
+    force -= pushes
     return normalize_repulsion(force, Z)
 
 
-class _PushedBlock(NamedTuple):
-    """A block of points that pushes itself and all points after it, and is pushed by them."""
+class _WeighedBlock(NamedTuple):
+    """Squared weights of a block of points with itself and all points after it.
+
+    Parameters
+    ----------
+    rows
+        The points of the block.
+    pushes, sums
+        Weights times the other points of each pair, and the weights, summed for each point of the
+        block.
+    other_pushes, other_sums
+        The same for each point after the block.
+    mass
+        Sum of all weights, not squared.
+    """
 
     rows: slice
-    force: Float32Array
-    other_force: Float32Array
+    pushes: Float32Array
+    sums: Float32Array
+    other_pushes: Float32Array
+    other_sums: Float32Array
     mass: float
 
 
-def _push_block(gram: GramBlocks, rows: slice) -> _PushedBlock:
-    own, others = gram.Y[rows], gram.Y[rows.stop :]
+def _weigh_block(gram: GramBlocks, rows: slice) -> _WeighedBlock:
+    n, from_block = rows.stop - rows.start, slice(rows.start, None)
     weights = gram.compute(rows, rows.start)
-    sums, other_sums = np.empty(len(own), np.float32), np.empty(len(others), np.float32)
-    mass = base_points.cauchy_pairs(weights, gram.sq_norms[rows.start :], sums, other_sums)
+    sums, other_sums = np.empty(n, np.float32), np.empty(len(gram.Y) - rows.stop, np.float32)
+    mass = base_points.cauchy_pairs(weights, gram.sq_norms[from_block], sums, other_sums)
     mass -= base_points.remove_own_weights(weights, 0, sums)
-    force = sums[:, None] * own
-    force -= weights @ gram.Y[rows.start :]
-    other_force = other_sums[:, None] * others
-    other_force -= weights[:, len(own) :].T @ own
-    return _PushedBlock(rows, force, other_force, float(mass))
+    pushes, other_pushes = weights @ gram.Y[from_block], weights[:, n:].T @ gram.Y[rows]
+    return _WeighedBlock(rows, pushes, sums, other_pushes, other_sums, float(mass))
 
 
 def cauchy_estimate(Y: Float32Array, lists: Int32Array, sample: Int64Array) -> Repulsion:
