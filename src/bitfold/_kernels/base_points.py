@@ -331,28 +331,21 @@ def attraction(
     indices: Int32Array,
     values: Float32Array,
     student: bool,
-    with_cost: bool,
     first: int,
+    sq_distances: Float32Array,
     out: Float32Array,
-) -> float:
+) -> None:
     """Write Σ p_ij w_ij (y_i - y_j) over the affinities of points from ``first`` to ``out``.
 
-    w is the Student weight, or 1 for the Gaussian methods. With ``with_cost``, return the
-    attractive part of the cost, Σ p_ij log(1 / w_ij) or Σ p_ij |y_i - y_j|². It is optional because
-    the logarithms take time.
+    w is the Student weight, or 1 for the Gaussian methods. ``sq_distances`` receives one number per
+    affinity of these points.
     """
-    cost = 0.0
-    n_components = Y.shape[1]
-    longest = 0
-    for i in range(first, first + out.shape[0]):
-        longest = max(longest, indptr[i + 1] - indptr[i])
-    distances = np.empty(longest, np.float32)
+    n_components, n_done = Y.shape[1], indptr[first]
     for i in range(out.shape[0]):
         y = Y[first + i]
         force = out[i]
         force[:] = 0
-        begin, end = indptr[first + i], indptr[first + i + 1]
-        for e in range(begin, end):
+        for e in range(indptr[first + i], indptr[first + i + 1]):
             other = Y[indices[e]]
             distance = np.float32(0)
             for c in range(n_components):
@@ -360,17 +353,14 @@ def attraction(
             pull = values[e]
             if student:
                 pull /= np.float32(1) + distance
-            distances[e - begin] = distance
+            sq_distances[e - n_done] = distance
             for c in range(n_components):
                 force[c] += pull * (y[c] - other[c])
-        if with_cost:
-            cost += _sum_costs(values[begin:end], distances[: end - begin], student)
-    return cost
 
 
 @njit(nogil=True, cache=True)
-def _sum_costs(values: Float32Array, sq_distances: Float32Array, student: bool) -> float:
-    """Return the attractive part of the cost of the affinities of one point."""
+def attraction_cost(values: Float32Array, sq_distances: Float32Array, student: bool) -> float:
+    """Return the attractive part of the cost, Σ p_ij log(1 / w_ij) or Σ p_ij |y_i - y_j|²."""
     cost = 0.0
     if not student:
         for e in range(values.shape[0]):

@@ -16,6 +16,7 @@ import numpy as np
 from numba import njit
 
 from bitfold._kernels.hit_lists import append_items, reserve, sort_keys
+from bitfold._kernels.marks import make_buffers
 from bitfold._kernels.near import append_near, list_near, scan_codes
 from bitfold._kernels.postings import CodeItems
 from bitfold._kernels.prefetching import prefetch
@@ -208,6 +209,7 @@ def probe_within(
     places = np.empty(max_codes + 1, np.int64)
     codes = np.empty(columns.shape[1], np.uint64)
     keys = np.empty(16 * queries.shape[0], np.uint64)
+    marks, near = make_buffers()
     values = np.empty((n_parts, queries.shape[0]), np.uint32)
     for part in range(n_parts):
         _compute_values(
@@ -232,7 +234,9 @@ def probe_within(
             first = flip_ends[part]
         n_near = 0
         if n_codes > max_codes:
-            n_near = scan_codes(columns, 0, columns.shape[1], query, radius, n_words, codes, 0)
+            n_near = scan_codes(
+                columns, 0, columns.shape[1], query, radius, n_words, codes, 0, marks, near
+            )
         elif n_codes:
             first = np.int64(0)
             for part in range(n_parts):
@@ -281,11 +285,14 @@ def scan_within(
     n_tiles = -(-n_codes // tile)
     found, n_found = np.empty(tile + 16 * n, np.uint64), 0
     found_ends = np.empty((n_tiles, n), np.int64)
+    marks, near = make_buffers()
     for t in range(n_tiles):
         first, last = t * tile, min((t + 1) * tile, n_codes)
         for q in range(n):
             found = reserve(found, n_found + last - first)
-            n_found = scan_codes(columns, first, last, queries[q], radius, n_words, found, n_found)
+            n_found = scan_codes(
+                columns, first, last, queries[q], radius, n_words, found, n_found, marks, near
+            )
             found_ends[t, q] = n_found
     codes = np.empty(n_codes, np.uint64)
     keys, filled = np.empty(16 * n, np.uint64), 0

@@ -13,7 +13,7 @@ from numba import njit
 
 from bitfold._kernels.hamming import popcount
 from bitfold._kernels.keys import pack_key
-from bitfold._kernels.marks import CODES_PER_RUN, find_near, make_buffers, measure_code
+from bitfold._kernels.marks import CODES_PER_RUN, find_near, measure_code
 from bitfold._kernels.prefetching import prefetch
 from bitfold._types import Int64Array, UInt32Array, UInt64Array, Words
 
@@ -42,13 +42,15 @@ def scan_codes(
     n_words: int,
     keys: UInt64Array,
     filled: int,
+    marks: UInt64Array,
+    near: Int64Array,
 ) -> int:
     """Append the keys of the codes [first, last) within ``limit``, in the order of the codes.
 
     The codes are marked by their first ``n_words`` words; the others are read for marked codes.
-    ``keys`` has space for all of these codes. Return the new number of keys.
+    ``keys`` has space for all of these codes; ``marks`` and ``near`` are those of
+    :func:`make_buffers`. Return the new number of keys.
     """
-    marks, near = make_buffers()
     for start in range(first, last, CODES_PER_RUN):
         for i in range(find_near(columns, start, last, query, n_words, limit, marks, near)):
             d = measure_code(columns, near[i], query, limit)

@@ -442,10 +442,15 @@ def _is_done(best_cost: float, cost: float, schedule: Schedule) -> bool:
 def _compute_gradient(
     objective: Objective, edges: _Edges, Y: Float32Array, out: Float32Array, with_cost: bool = True
 ) -> float:
+    is_student = objective.is_student
+
     def attract(rows: slice) -> float:
-        own = out[rows]
-        cost = base_points.attraction(Y, *edges, objective.is_student, with_cost, rows.start, own)
-        return float(cost)
+        own = slice(edges.indptr[rows.start], edges.indptr[rows.stop])
+        sq_distances = np.empty(own.stop - own.start, np.float32)
+        base_points.attraction(Y, *edges, is_student, rows.start, sq_distances, out[rows])
+        if not with_cost:  # the logarithms take as long as everything else
+            return 0.0
+        return float(base_points.attraction_cost(edges.values[own], sq_distances, is_student))
 
     attraction = sum_over_row_blocks(attract, len(Y))
     repulsion = objective.repulsion(Y)
