@@ -448,7 +448,8 @@ def test_address_reproduces_the_view(visitor: Visitor) -> None:
     first = state(page)
     page.wait_for_timeout(400)
     again = visitor.open(urlsplit(page.url).fragment and f"#{urlsplit(page.url).fragment}")
-    assert state(again) == first
+    # The camera is computed from pixels.
+    assert state(again) == {**first, "at": pytest.approx(first["at"], rel=1e-9)}
     camera = "() => { const { x, y, zoom } = bitfoldExplorer.map.camera; return [x, 1 - y, zoom]; }"
     assert again.evaluate(camera) == pytest.approx([0.4, 0.6, 2.5], rel=1e-3)
     expect(again.locator(".selection")).to_be_visible()
