@@ -195,7 +195,7 @@ def store_tables(disk: SimulatedDisk, history: History) -> None:
     index = save_first(disk, history)
     content: dict[int, bytes] = {}
     for seed in range(1, 6):
-        # So many codes that tables are faster than a scan on every processor.
+        # With this many codes, every processor finds tables faster than a scan.
         codes, ids = make_codes(2000, seed), np.arange(10_000 * seed, 10_000 * seed + 2000)
         rows = (row.tobytes() for row in codes.packed)
         content = content | dict(zip(ids.tolist(), rows, strict=True))
